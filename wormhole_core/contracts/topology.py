@@ -1,0 +1,73 @@
+"""Topologies: `Component.build(config, rng: Stream) -> networkx.MultiGraph`.
+
+Node attributes: `kind` ("host" | "switch"); on switches optionally `buffer_bytes` (else
+`network.buffer_bytes`), `nvswitch` (bool: preferred between hosts of one server) and `tier` (int);
+on hosts optionally `server` (int).
+Edge attributes: `rate_bps`, `delay_ps` (int > 0), `loss` (probability per frame, default 0) and
+`link_index` (explicit, unique, 0-based: port numbers, ECMP and the tie rule come from it).
+Graph attributes: `hosts` (tuple of node ids in rank order), optionally `ports_of_rank` and `notes`
+(list of lines saying what was understood or ignored). Parallel edges are separate links.
+Node ids are integers. Optional declared properties, checked by the kit: graph attributes
+`bisection_bps`, `diameter_hops`, `equal_paths`.
+"""
+
+from __future__ import annotations
+
+import networkx as nx
+
+from ..errors import ConfigError
+
+Graph = nx.MultiGraph
+
+
+def new_graph(hosts: int) -> Graph:
+    """An empty graph with hosts 0..hosts-1 in rank order."""
+    graph = nx.MultiGraph(hosts=tuple(range(hosts)))
+    graph.add_nodes_from(range(hosts), kind="host")
+    return graph
+
+
+def add_switch(graph: Graph, tier: int = 1, **attributes: object) -> int:
+    """Add a switch with the next free id; returns the id."""
+    node = graph.number_of_nodes()
+    graph.add_node(node, kind="switch", tier=tier, **attributes)
+    return node
+
+
+def add_link(graph: Graph, a: int, b: int, rate_bps: int, delay_ps: int, loss: float = 0.0) -> int:
+    """Add a full-duplex link with the next link index; returns the index."""
+    index = graph.number_of_edges()
+    graph.add_edge(a, b, key=index, rate_bps=rate_bps, delay_ps=delay_ps, loss=loss, link_index=index)
+    return index
+
+
+def check_graph(graph: Graph, owner: str) -> None:
+    """Raise ConfigError unless the graph keeps the promises above; `owner` names its maker."""
+    hosts = graph.graph.get("hosts")
+    if not hosts or len(hosts) < 2:
+        raise ConfigError(f"{owner}: a topology needs at least 2 hosts, got {len(hosts or ())}")
+    kinds = {node: data.get("kind") for node, data in graph.nodes(data=True)}
+    for node, kind in kinds.items():
+        if kind not in ("host", "switch"):
+            raise ConfigError(f"{owner}: node {node!r} has kind {kind!r}, expected 'host' or 'switch'")
+    if sorted(hosts, key=repr) != sorted((n for n, k in kinds.items() if k == "host"), key=repr):
+        raise ConfigError(f"{owner}: graph attribute 'hosts' must list each host once")
+    seen: set[int] = set()
+    for a, b, data in graph.edges(data=True):
+        where = f"{owner}: link {a}-{b}"
+        if a == b:
+            raise ConfigError(f"{where} connects a node to itself")
+        for name in ("rate_bps", "delay_ps"):
+            value = data.get(name)
+            if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+                raise ConfigError(f"{where}: {name} must be a whole number greater than 0, got {value!r}")
+        loss = data.get("loss", 0.0)
+        if not 0 <= loss < 1:
+            raise ConfigError(f"{where}: loss must be at least 0 and less than 1, got {loss!r}")
+        index = data.get("link_index")
+        if not isinstance(index, int) or index in seen:
+            raise ConfigError(f"{where}: link_index must be a unique whole number, got {index!r}")
+        seen.add(index)
+    lonely = [h for h in hosts if graph.degree(h) == 0]
+    if lonely:
+        raise ConfigError(f"{owner}: host {lonely[0]} has no link")

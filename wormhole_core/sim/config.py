@@ -1,0 +1,77 @@
+"""The `[network]` section of an experiment: frames, buffers, PFC, ECN, acknowledgements, reliability."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from ..component import between, non_negative, one_of, optional, positive
+
+
+@attrs.frozen(kw_only=True)
+class NetworkConfig:
+    """Options of the packet model; None means derived from rates and delays (and then printed).
+
+    Sizes are bytes on the wire unless said otherwise. `ecn_map` and `loss` come from imported files.
+    """
+
+    payload_bytes: int = positive(default=1000)
+    header_bytes: int = positive(default=48)
+    """Ethernet 14 + IPv4 20 + UDP 8 + sequence 6; telemetry of the CCA is added to it."""
+    ack_bytes: int = positive(default=60)
+    """Size of an ACK without INT; with INT it is 88."""
+    clock_resolution_ps: int = positive(default=1)
+    """Serialisation times and pacing gaps are rounded to the nearest multiple."""
+    base_rtt: str = one_of("flow", "global", default="flow")
+    """What FlowInfo.base_rtt_ps is: the flow's own or the largest of the network."""
+
+    buffer_bytes: int = positive(default=32 * 2**20)
+    pfc: bool = True
+    pfc_reserve_bytes: int = non_negative(default=4096)
+    pfc_headroom_bytes: int | None = optional()
+    """Per ingress port; derived: enough for what is on the wire when a pause is sent."""
+    pfc_headroom_rule: str = one_of("derived", "three-delays", default="derived")
+    """"three-delays": rate x delay x 3, as the reference simulator."""
+    pfc_alpha_shift: int = attrs.field(default=3)
+    """Dynamic threshold = free shared buffer / 2**shift for ports at the hosts' rate; one power of
+    two larger per doubling of the port rate."""
+    pfc_resume_offset_bytes: int = non_negative(default=3072)
+    pfc_frame_bytes: int = positive(default=43)
+
+    ecn: bool = True
+    ecn_kmin_bytes: int | None = optional()
+    ecn_kmax_bytes: int | None = optional()
+    ecn_pmax: float = between(0.0, 1.0, default=0.2)
+    ecn_map: Mapping[int, tuple[int, int, float]] | None = None
+    """rate_bps -> (kmin_bytes, kmax_bytes, pmax); overrides the three fields above."""
+
+    int_tx_unit_bytes: int = positive(default=1)
+    int_queue_unit_bytes: int = positive(default=1)
+    """INT counters are rounded down to multiples (the reference: 128 x INT_MULTI and 80 x INT_MULTI)."""
+
+    acks: str = one_of("in-band", "lane", default="in-band")
+    """"lane": ACKs travel without taking link capacity or buffer."""
+    ack_every_packets: int = positive(default=1)
+    ack_obeys_pause: bool = True
+    """A paused host also holds its ACKs (False: ACKs have their own, never paused queue there)."""
+    dependency: str = one_of("receiver", "sender", default="receiver")
+    """When a transfer counts as done for those that wait for it: the receiver has the last byte, or
+    the sender has the last ACK."""
+    nic_wake: str = one_of("any", "earliest", default="any")
+    """"any": an idle NIC wakes for the first queue pair that may send. "earliest": only when the
+    earliest pacing deadline lies ahead, as the reference simulator."""
+
+    reliability: str = one_of("go-back-n", "selective-repeat", default="go-back-n")
+    rto_ps: int | None = optional()
+    """Retransmission timeout; derived: 20 x base RTT + 100 us."""
+    reorder_window_packets: int = positive(default=3)
+    """Selective repeat: a packet is lost when one sent this many packets later is acknowledged."""
+    link_failures: tuple[Any, ...] = ()
+    """(time_ps, node a, node b) each: that link goes down then and routes change."""
+
+
+def network_fields() -> Mapping[str, Any]:
+    """Field name -> attrs attribute, for the command line and messages."""
+    return {a.name: a for a in attrs.fields(NetworkConfig)}
