@@ -1,0 +1,29 @@
+"""Stops a test run that would test nothing or other code: plugins missing, or from another checkout."""
+
+from __future__ import annotations
+
+import importlib.util
+import tomllib
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compare what is installed with what this checkout holds."""
+    declared: dict[str, str] = {}
+    for project in sorted(ROOT.glob("plugins/*/pyproject.toml")):
+        declared |= tomllib.loads(project.read_text())["project"]["entry-points"]["wormhole_sim"]
+    installed = {entry.name for entry in entry_points(group="wormhole_sim")}
+    missing = sorted(declared.keys() - installed)
+    if missing:
+        raise pytest.UsageError(f"built-in plugins not installed: {', '.join(missing)}; run make test")
+    packages = ["wormhole_core", *(value.partition(".")[0] for value in declared.values())]
+    for package in packages:
+        spec = importlib.util.find_spec(package)
+        origin = Path(spec.origin).resolve() if spec and spec.origin else None
+        if origin is None or not origin.is_relative_to(ROOT):
+            raise pytest.UsageError(f"{package} comes from {origin}, not from {ROOT}; run make clean test")

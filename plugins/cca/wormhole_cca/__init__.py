@@ -1,0 +1,1 @@
+"""Congestion-control algorithms for Wormhole, one module each; `plugin` offers them."""

@@ -1,0 +1,1 @@
+"""Topologies for Wormhole, one module each; `plugin` offers them."""

@@ -1,0 +1,1 @@
+"""Workloads for Wormhole, one module each; `plugin` offers them."""
