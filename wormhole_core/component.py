@@ -8,6 +8,7 @@ schema: the command line, `describe` and every message read `attrs.fields(config
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
@@ -61,17 +62,19 @@ def non_negative(default: Any = attrs.NOTHING, **kw: Any) -> Any:
 
 def between(low: float, high: float, default: Any = attrs.NOTHING, **kw: Any) -> Any:
     """A number field with low <= value <= high."""
-    return attrs.field(default=default, validator=_check(lambda v: low <= v <= high, f"between {low:g} and {high:g}"), **kw)
+    check = _check(lambda v: low <= v <= high, f"between {low:g} and {high:g}")
+    return attrs.field(default=default, validator=check, **kw)
 
 
 def optional(default: Any = None, **kw: Any) -> Any:
     """A number field that is > 0, or None for "derive it"."""
-    return attrs.field(default=default, validator=attrs.validators.optional(_check(lambda v: v > 0, "greater than 0")), **kw)
+    check = attrs.validators.optional(_check(lambda v: v > 0, "greater than 0"))
+    return attrs.field(default=default, validator=check, **kw)
 
 
 def one_of(*choices: str, default: Any = attrs.NOTHING, **kw: Any) -> Any:
     """A text field with a fixed set of values."""
-    return attrs.field(default=default, validator=_check(lambda v: v in choices, "one of " + ", ".join(map(str, choices))), **kw)
+    return attrs.field(default=default, validator=_check(lambda v: v in choices, "one of " + ", ".join(choices)), **kw)
 
 
 def _check(test: Callable[[Any], bool], expected: str) -> Callable[[Any, Any, Any], None]:
@@ -92,18 +95,22 @@ def near_match(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def make_config(owner: str, config: type, values: Mapping[str, Any]) -> Any:
+def make_config(owner: str, config: type, values: Mapping[str, Any], origin: str = "") -> Any:
     """Build `config` from what a user wrote.
 
-    owner: how messages name the thing, e.g. `cca 'dctcp' (wormhole-cca 0.1.0)`.
+    owner: how messages name the thing, e.g. `cca 'dctcp'`. origin: the distribution it comes from,
+    e.g. `wormhole-cca 0.1.0`; told where a value is refused, since that rule is the distribution's.
     Raises ConfigError that names owner, option, value and what was expected.
     """
     fields = {a.name: a for a in attrs.fields(config)}
     converted = {}
-    for key, value in values.items():
+    for key in values:
         if key not in fields:
             options = ", ".join(sorted(fields)) or "none"
-            raise ConfigError(f"{owner} has no option {key!r}{near_match(key, fields)} Options: {options}".replace("' Options", "'; options"))
+            hint = near_match(str(key), fields) or "."
+            raise ConfigError(f"{owner} has no option {key!r}{hint} Options: {options}")
+    owner = f"{owner} ({origin})" if origin else owner
+    for key, value in values.items():
         try:
             converted[key] = convert_field(fields[key], value)
         except ValueError as error:
@@ -128,6 +135,8 @@ def convert_field(field: Any, value: Any) -> Any:
             return None
         raise ValueError(f"needs a value, got {value!r}")
     if isinstance(value, (list, dict, tuple)):
+        if re.fullmatch(r"(?:<class ')?(?:int|float|bool|str)(?:'>)?(?: \| (?:int|float|bool|str|None))*", kind):
+            raise ValueError(f"{value!r} is not a single value")
         return value
     if name.endswith("_ps"):
         return parse_time_ps(value)
@@ -172,7 +181,11 @@ def _float(value: Any) -> float:
         text = str(value)
         if text.count("/") == 1:
             top, bottom = text.split("/")
-            return float(top) / float(bottom)
-        return float(text)
+            number = float(top) / float(bottom)
+        else:
+            number = float(text)
+        if not math.isfinite(number):
+            raise ValueError
+        return number
     except (TypeError, ValueError, ZeroDivisionError):
         raise ValueError(f"{value!r} is not a number") from None

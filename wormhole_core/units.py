@@ -31,7 +31,7 @@ def _parse(value: object, units: dict[str, int], kind: str, example: str) -> int
         if not match or (match[2] is not None and match[2] not in units):
             known = ", ".join(u for u in units if u not in ("µs",))
             raise ValueError(f"{value!r} is not a {kind}; write e.g. {example} (units: {known})")
-        number = Fraction(match[1].replace("_", "")) * units[match[2]] if match[2] else Fraction(match[1].replace("_", ""))
+        number = Fraction(match[1].replace("_", "")) * (units[match[2]] if match[2] else 1)
     else:
         if value != value or value in (float("inf"), float("-inf")):
             raise ValueError(f"{value!r} is not a finite {kind}; write e.g. {example}")
