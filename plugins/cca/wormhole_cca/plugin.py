@@ -6,8 +6,10 @@ from typing import Any
 
 from wormhole_core import Component, hookimpl
 
+from . import dcqcn, dctcp, hpcc, none, swift, timely
+
 
 @hookimpl
 def wormhole_ccas() -> list[Component[Any]]:
     """The components of this distribution."""
-    return []
+    return [module.COMPONENT for module in (dcqcn, dctcp, hpcc, none, swift, timely)]
