@@ -8,6 +8,7 @@ This module is the public face for plugin authors; `wormhole_core.api` is the wa
 
 from .component import Component, NoConfig, between, non_negative, one_of, optional, positive
 from .contracts.cca import Cca, CcaReceiver, Feedback, FlowInfo, HopRecord, LossKind
+from .contracts.collectives import collective_bytes, collective_transfers, collective_volume
 from .contracts.forward import FastForwardPolicy, PartitionInfo, Sample, SkipPlan
 from .contracts.memo import MemoBackend
 from .contracts.observer import Observer, RunInfo
@@ -27,6 +28,7 @@ __all__ = [
     "FastForwardPolicy", "Feedback", "FlowInfo", "FlowKey", "FlowRecord", "Graph", "HopRecord",
     "LinkRecord", "LossKind", "MemoBackend", "NoConfig", "Observer", "PartitionInfo", "Partitioner",
     "Result", "Routing", "RunInfo", "Sample", "SkipPlan", "Stream", "Transfer", "Workload",
-    "__version__", "add_link", "add_switch", "between", "check_graph", "hookimpl", "new_graph",
+    "__version__", "add_link", "add_switch", "between", "check_graph", "collective_bytes", "collective_transfers",
+    "collective_volume", "hookimpl", "new_graph",
     "non_negative", "one_of", "optional", "positive", "stream",
 ]

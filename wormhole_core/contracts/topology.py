@@ -8,7 +8,8 @@ Edge attributes: `rate_bps`, `delay_ps` (int > 0), `loss` (probability per frame
 Graph attributes: `hosts` (tuple of node ids in rank order), optionally `ports_of_rank` and `notes`
 (list of lines saying what was understood or ignored). Parallel edges are separate links.
 Node ids are integers. Optional declared properties, checked by the kit: graph attributes
-`bisection_bps`, `diameter_hops`, `equal_paths`.
+`bisection_bps` (largest flow from the first to the second half of the hosts), `diameter_hops` (links
+between the hosts farthest apart), `equal_paths` (shortest paths between any two hosts that far apart).
 """
 
 from __future__ import annotations
