@@ -44,6 +44,8 @@ class NetworkConfig:
     ecn_kmin_bytes: int | None = optional()
     ecn_kmax_bytes: int | None = optional()
     ecn_pmax: float = between(0.0, 1.0, default=0.2)
+    ecn_scales_with_rate: bool = True
+    """True: the two thresholds are meant at 100 Gbps and scale with each port's rate."""
     ecn_map: Mapping[int, tuple[int, int, float]] | None = None
     """rate_bps -> (kmin_bytes, kmax_bytes, pmax); overrides the three fields above."""
 

@@ -1,0 +1,1 @@
+"""The fast motion model: one reusable heap event per link, departure times computed at arrival."""

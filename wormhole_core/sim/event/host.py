@@ -1,0 +1,230 @@
+"""Hosts in the fast model: NICs that serve queue pairs, and the receiving side.
+
+A NIC sends ACKs first: an ACK gets its departure time at once, since a data frame is only committed
+at the instant it begins to leave. The send tick stands for the next instant at which a queue pair
+may send; it is not armed while everything waits for an ACK.
+"""
+
+from __future__ import annotations
+
+from heapq import heappush
+from typing import Any
+
+from ..kernel import DEAD, Tick
+from ..order import ARRIVE, SEND
+from ..packet import DATA
+from ..rules.nic_schedule import RoundRobin
+
+
+class Nic:
+    """One NIC port of a host and the queue pairs that send by it."""
+
+    __slots__ = ("acks_obey_pause", "armed_ps", "callbacks", "data_paused", "env", "host", "on_sent", "port", "rank", "schedule",
+                 "tick", "wake_rule")
+
+    def __init__(self, host: Host, port: Any, acks_obey_pause: bool, wake_rule: str) -> None:
+        self.host = host
+        self.env = port.env
+        self.port = port
+        self.rank = SEND | port.index
+        self.callbacks = (self._tick,)
+        self.tick = Tick()
+        self.armed_ps: int | None = None
+        self.data_paused = False
+        self.acks_obey_pause = acks_obey_pause
+        self.wake_rule = wake_rule
+        self.schedule = RoundRobin()
+        self.on_sent: tuple[Any, ...] = ()
+
+    def add(self, flow: Any) -> None:
+        """A queue pair starts."""
+        flow.nic = self
+        self.schedule.pairs.append(flow)
+
+    def _tick(self, _tick: Any) -> None:
+        self.armed_ps = None
+        self.pump(self.env._now)
+
+    def arm(self, time_ps: int) -> None:
+        """See that `pump` runs at time_ps; an earlier tick stays, a later one goes dead."""
+        armed = self.armed_ps
+        if armed is not None:
+            if armed <= time_ps:
+                return
+            self.tick.callbacks = DEAD
+            self.tick = Tick()
+        self.armed_ps = time_ps
+        tick = self.tick
+        tick.callbacks = self.callbacks
+        heappush(self.port.heap, (time_ps, self.rank, 0, tick))
+
+    def pump(self, now_ps: int) -> None:
+        """Send if possible, and arm the next attempt."""
+        port = self.port
+        if self.data_paused or port.down:
+            return
+        busy = port.busy_ps
+        pairs = self.schedule.pairs
+        if len(pairs) == 1:
+            # The common case, without the search.
+            flow = pairs[0]
+            if not flow.may_send():
+                if flow.finished:
+                    self.schedule.pick(now_ps)
+                return
+            due = flow.next_send_ps
+            if due < busy:
+                due = busy
+            if due > now_ps:
+                self.arm(due)
+                return
+        else:
+            if busy > now_ps:
+                if pairs:
+                    self.arm(busy)
+                return
+            flow = self.schedule.pick(now_ps)
+            if flow is None:
+                due = self.schedule.wake_ps(now_ps, self.wake_rule)
+                if due is not None:
+                    self.arm(due)
+                return
+        packet = flow.build_packet(now_ps)
+        # Port.enqueue for an idle NIC port, inlined for speed.
+        packet.enter_ps = packet.start_ps = now_ps
+        port.busy_ps = end = now_ps + port.tx_of[packet.size]
+        packet.arrive_ps = arrive = end + port.delay_ps
+        port.fifo.append(packet)
+        if not port.armed:
+            port.armed = True
+            tick = port.tick
+            tick.callbacks = port.callbacks
+            heappush(port.heap, (arrive, port.rank, 0, tick))
+        for listener in self.on_sent:
+            listener(now_ps, flow.index, packet.seq, packet.size)
+        if flow.ticks.rto_armed_ps is None:
+            flow.ticks.arm_rto()
+        if len(pairs) > 1:
+            self.arm(end)
+        elif flow.may_send():
+            due = flow.next_send_ps
+            self.arm(due if due > end else end)
+
+    def pause(self, now_ps: int, pause: bool) -> None:
+        """A PFC frame took effect: hold data, and ACKs where they obey."""
+        port = self.port
+        self.data_paused = pause
+        if pause:
+            if self.acks_obey_pause:
+                port.take_back(now_ps, -1)
+                port.paused = True
+            return
+        port.paused = False
+        if port.waiting:
+            port.retime(now_ps)
+        self.arm(now_ps)
+
+
+class Host:
+    """A host: NICs by port, and what arrives."""
+
+    __slots__ = ("lane", "nics", "node", "on_complete", "on_received")
+
+    def __init__(self, node: int) -> None:
+        self.node = node
+        self.nics: dict[int, Nic] = {}
+        self.lane = False
+        self.on_complete: Any = None
+        self.on_received: Any = None
+
+    def receive(self, packet: Any, now_ps: int, _port: Any) -> None:
+        """The last bit of a frame has arrived."""
+        flow = packet.flow
+        if packet.kind == DATA:
+            before = flow.rx_last_byte_ps
+            ack = flow.receive_data(packet, now_ps)
+            if flow.rx_last_byte_ps != before:
+                self.on_received(flow, now_ps)
+            if ack is not None:
+                if self.lane:
+                    self._send_on_lane(ack, flow, now_ps)
+                else:
+                    ack.path[0].enqueue(ack, now_ps)
+            return
+        if flow.finished:
+            return
+        if flow.receive_ack(packet, now_ps):
+            self.on_complete(flow, now_ps)
+            flow.ticks.cancel()
+        elif flow.has_cca_timer:
+            flow.ticks.update_cca(now_ps)
+        flow.nic.pump(now_ps)
+
+    def _send_on_lane(self, ack: Any, flow: Any, now_ps: int) -> None:
+        # ACKs on a lane of their own: no capacity, no queue, only the way back.
+        path = ack.path
+        latency = sum(port.delay_ps + port.tx_of[ack.size] for port in path)
+        env = flow.nic.env
+        sender = path[-1].peer_host
+        env.push(now_ps + latency, ARRIVE | (1 << 31) | flow.index, Tick(), (lambda _t: sender.receive(ack, now_ps + latency, None),))
+
+
+class FlowTicks:
+    """The timers of one flow: retransmission (one lazy tick) and congestion control."""
+
+    __slots__ = ("cca_armed_ps", "cca_tick", "env", "flow", "rank", "rto_armed_ps", "rto_tick")
+
+    def __init__(self, env: Any, flow: Any, rank: int) -> None:
+        self.env, self.flow, self.rank = env, flow, rank
+        self.rto_tick = Tick()
+        self.rto_armed_ps: int | None = None
+        self.cca_tick = Tick()
+        self.cca_armed_ps: int | None = None
+
+    def arm_rto(self) -> None:
+        """Wait for the present deadline; later ones are noticed when the tick fires."""
+        self.rto_armed_ps = self.flow.rto_deadline_ps
+        self.env.push(self.rto_armed_ps, self.rank, self.rto_tick, (self._rto,))
+
+    def _rto(self, _tick: Any) -> None:
+        flow = self.flow
+        deadline, self.rto_armed_ps = flow.rto_deadline_ps, None
+        if flow.finished or not deadline:
+            return
+        now = self.env._now
+        if deadline <= now:
+            flow.on_timeout(now)
+            if flow.has_cca_timer:
+                self.update_cca(now)
+            flow.nic.arm(now)
+        self.arm_rto()
+
+    def update_cca(self, now_ps: int) -> None:
+        """Ask the CCA when it wants to be called."""
+        due = self.flow.cca_deadline_ps(now_ps)
+        armed = self.cca_armed_ps
+        if due == armed:
+            return
+        if armed is not None:
+            self.cca_tick.callbacks = DEAD
+            self.cca_tick = Tick()
+        self.cca_armed_ps = due
+        if due is not None:
+            self.env.push(due, self.rank | 1, self.cca_tick, (self._cca,))
+
+    def _cca(self, _tick: Any) -> None:
+        self.cca_armed_ps = None
+        flow = self.flow
+        now = self.env._now
+        flow.cca.on_timer(now - flow.skew_ps)
+        if flow.repaces:
+            flow._repace()
+        self.update_cca(now)
+        flow.nic.pump(now)
+
+    def cancel(self) -> None:
+        """The flow is done."""
+        for tick, armed in ((self.rto_tick, self.rto_armed_ps), (self.cca_tick, self.cca_armed_ps)):
+            if armed is not None:
+                tick.callbacks = DEAD
+        self.rto_armed_ps = self.cca_armed_ps = None

@@ -1,0 +1,261 @@
+"""An egress port and the link behind it, in the fast model.
+
+When a frame enters, the time it will begin to leave is already known (the port is busy until
+`busy_ps`), so there is no event for it: one tick per port stands for the head frame's arrival at the
+far end. What belongs to the instant of departure (queue length for ECN and INT) is worked out when
+the tick fires, from the times frames entered. Buffer accounting is lazy while a switch is calm; see
+`switch.py` for what happens when it is not.
+
+PFC changes departure times already computed: a pause takes back the frames that have not begun to
+leave (`waiting`), a control frame pushes them back by its own length.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from heapq import heappush
+from typing import Any
+
+from ...units import serialisation_ps
+from ..kernel import DEAD, Tick
+from ..order import ARRIVE, PFC
+from ..packet import DATA
+
+
+NEVER = 1 << 62
+
+
+class TxTimes(dict):
+    """Wire size -> serialisation time of one rate, filled on demand."""
+
+    def __init__(self, rate_bps: int, resolution_ps: int) -> None:
+        super().__init__()
+        self.rate_bps, self.resolution_ps = rate_bps, resolution_ps
+
+    def __missing__(self, size: int) -> int:
+        value = self[size] = serialisation_ps(size, self.rate_bps, self.resolution_ps)
+        return value
+
+
+class Port:
+    """Egress port of `node` towards `peer`, by one direction of one link."""
+
+    __slots__ = (
+        "arrivals", "armed", "busy_ps", "callbacks", "control", "delay_ps", "down", "draws", "dropped_bytes",
+        "drops", "env", "fifo", "flows", "heap", "host", "index", "ingress", "int_q_unit", "int_tx_unit", "kmin", "link_index",
+        "loss", "loss_draws", "marking", "marks", "max_queue", "node", "on_drop", "paused", "paused_ps", "paused_since_ps",
+        "pauses", "peer", "peer_host", "peer_switch", "queue", "rank", "rate_bps", "reverse", "run_bytes", "skew_ps", "switch",
+        "tick", "tx_bytes", "tx_frames", "tx_of", "unreleased", "depart_tick", "depart_armed", "waiting",
+        "partition",
+    )
+
+    def __init__(self, env: Any, index: int, node: int, peer: int, link_index: int, rate_bps: int, delay_ps: int,
+                 loss: float, resolution_ps: int) -> None:
+        self.env = env
+        self.heap = env._queue
+        self.index = index
+        self.node, self.peer, self.link_index = node, peer, link_index
+        self.rate_bps, self.delay_ps, self.loss = rate_bps, delay_ps, loss
+        self.tx_of = TxTimes(rate_bps, resolution_ps)
+        self.rank = ARRIVE | index
+        self.callbacks = (self.fire,)
+        self.tick = Tick()
+        self.armed = False
+        # Frames with a departure time, in order; frames held back by a pause; frames that entered
+        # but are not yet counted in `queue` (which is exact as of the last frame delivered).
+        self.fifo: deque[Any] = deque()
+        self.waiting: deque[Any] = deque()
+        self.arrivals: deque[Any] = deque()
+        self.queue = 0
+        self.busy_ps = 0
+        self.skew_ps = 0
+        self.paused = False
+        self.down = False
+        self.control = 0
+        # Set by the network: owner and far end.
+        self.switch: Any = None
+        self.host: Any = None
+        self.peer_switch: Any = None
+        self.peer_host: Any = None
+        self.reverse: Any = None
+        self.ingress: Any = None
+        self.on_drop: Any = None
+        # Marking and telemetry of a switch port; kmin is beyond any queue where nothing is marked.
+        self.marking: Any = None
+        self.kmin = NEVER
+        self.draws: Any = None
+        self.loss_draws: Any = None
+        self.int_tx_unit = self.int_q_unit = 1
+        # Exact mode of the switch: frames whose departure has not been accounted for.
+        self.unreleased: deque[Any] = deque()
+        self.depart_tick = Tick()
+        self.depart_armed = False
+        # Counters. run_bytes: sent since flows last began to use the port (what INT reports).
+        self.flows = 0
+        self.run_bytes = 0
+        self.tx_bytes = self.tx_frames = 0
+        self.max_queue = 0
+        self.drops = self.dropped_bytes = self.marks = self.pauses = 0
+        self.paused_ps = self.paused_since_ps = 0
+        self.partition: Any = None
+
+    # --- hot path ---
+
+    def enqueue(self, packet: Any, now_ps: int) -> None:
+        """A frame enters the queue (NICs and the slow paths; `fire` has this inlined)."""
+        packet.enter_ps = now_ps
+        if self.switch is not None:
+            self.arrivals.append(packet)
+        if self.paused or self.down:
+            self.waiting.append(packet)
+            return
+        busy = self.busy_ps
+        start = busy if busy > now_ps else now_ps
+        packet.start_ps = start
+        self.busy_ps = start = start + self.tx_of[packet.size]
+        packet.arrive_ps = start = start + self.delay_ps
+        self.fifo.append(packet)
+        if not self.armed:
+            self.armed = True
+            tick = self.tick
+            tick.callbacks = self.callbacks
+            heappush(self.heap, (start, self.rank, 0, tick))
+
+    def fire(self, tick: Any) -> None:
+        """The head frame's last bit arrives at the far end."""
+        fifo = self.fifo
+        packet = fifo.popleft()
+        if fifo:
+            tick.callbacks = self.callbacks
+            heappush(self.heap, (fifo[0].arrive_ps, self.rank, 0, tick))
+        else:
+            self.armed = False
+        size = packet.size
+        self.tx_frames += 1
+        switch = self.switch
+        if switch is not None:
+            # The queue as it was when this frame began to leave, without the frame itself.
+            start = packet.start_ps
+            arrivals = self.arrivals
+            queue = self.queue
+            while arrivals and arrivals[0].enter_ps <= start:
+                queue += arrivals.popleft().size
+            if queue > self.max_queue:
+                self.max_queue = queue
+            self.queue = queue = queue - size
+            if queue > self.kmin and self.marking.marks(queue, self.draws):
+                packet.marked = True
+                self.marks += 1
+            hops = packet.hops
+            if hops is not None and packet.kind == DATA:
+                sent = self.run_bytes
+                tx_unit = self.int_tx_unit
+                if tx_unit == 1:
+                    hops.append((start - self.skew_ps, sent, queue, self.rate_bps))
+                else:
+                    hops.append((start - self.skew_ps, sent - sent % tx_unit, queue - queue % self.int_q_unit, self.rate_bps))
+            if not switch.exact:
+                switch.held -= size
+        self.run_bytes += size
+        self.tx_bytes += size
+        if self.loss and self.loss_draws.uniform() < self.loss:
+            self.drop(packet, "loss")
+            return
+        peer = self.peer_switch
+        now = packet.arrive_ps
+        if peer is None:
+            self.peer_host.receive(packet, now, self)
+            return
+        packet.hop = hop = packet.hop + 1
+        out = packet.path[hop]
+        held = peer.held + size
+        if held > peer.calm_bytes:
+            peer.admit(packet, self, out, now)
+            return
+        peer.held = held
+        packet.ingress = self
+        # enqueue(), inlined for speed (benchmarks/bench_packet.py: 15 % of all time).
+        packet.enter_ps = now
+        out.arrivals.append(packet)
+        if out.paused or out.down:
+            out.waiting.append(packet)
+            return
+        start = out.busy_ps
+        if start < now:
+            start = now
+        packet.start_ps = start
+        out.busy_ps = start = start + out.tx_of[size]
+        packet.arrive_ps = start = start + out.delay_ps
+        out.fifo.append(packet)
+        if not out.armed:
+            out.armed = True
+            tick = out.tick
+            tick.callbacks = out.callbacks
+            heappush(out.heap, (start, out.rank, 0, tick))
+
+    # --- PFC, failures ---
+
+    def retime(self, from_ps: int) -> None:
+        """Give the frames in `waiting` departure times from from_ps on (they stay in order)."""
+        waiting, fifo, tx_of, delay = self.waiting, self.fifo, self.tx_of, self.delay_ps
+        busy = max(self.busy_ps, from_ps)
+        for packet in waiting:
+            packet.start_ps = busy
+            busy += tx_of[packet.size]
+            packet.arrive_ps = busy + delay
+            fifo.append(packet)
+        waiting.clear()
+        self.busy_ps = busy
+        self.rearm()
+
+    def take_back(self, now_ps: int, departed_index: int) -> None:
+        """Move frames that have not begun to leave from `fifo` to the front of `waiting`.
+
+        departed_index: ports with a lower or equal index have already done their departures of this
+        instant (-1: none have)."""
+        fifo = self.fifo
+        back = []
+        while fifo:
+            start = fifo[-1].start_ps
+            if start < now_ps or (start == now_ps and self.index <= departed_index):
+                break
+            back.append(fifo.pop())
+        if back:
+            self.busy_ps = back[-1].start_ps if not fifo else fifo[-1].start_ps + self.tx_of[fifo[-1].size]
+            self.busy_ps = max(self.busy_ps, self.control)
+            self.waiting.extendleft(back)
+            self.rearm()
+
+    def rearm(self) -> None:
+        """Make the tick agree with the head of `fifo`; an old tick in the heap goes dead."""
+        if self.armed:
+            self.tick.callbacks = DEAD
+            self.tick = Tick()
+            self.armed = False
+        if self.fifo:
+            self.armed = True
+            self.env.push(self.fifo[0].arrive_ps, self.rank, self.tick, self.callbacks)
+
+    def send_control(self, now_ps: int, departed_index: int, size: int, action: Any) -> None:
+        """Send a PFC frame ahead of the queue; `action()` runs when it has arrived."""
+        self.take_back(now_ps, departed_index)
+        start = max(self.busy_ps, now_ps)
+        end = start + self.tx_of[size]
+        self.busy_ps = self.control = end
+        if not self.paused and not self.down:
+            self.retime(end)
+
+        def arrive(_tick: Any) -> None:
+            self.run_bytes += size
+            self.tx_bytes += size
+            self.tx_frames += 1
+            action()
+
+        self.env.push(end + self.delay_ps, PFC | self.index, Tick(), (arrive,))
+
+    def drop(self, packet: Any, why: str) -> None:
+        """The frame is lost here."""
+        self.drops += 1
+        self.dropped_bytes += packet.size
+        if self.on_drop is not None:
+            self.on_drop(self, packet, why)

@@ -1,0 +1,1 @@
+"""Pure state machines without timing: the one truth of both motion models."""

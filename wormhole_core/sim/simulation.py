@@ -1,0 +1,164 @@
+"""One run of the packet model, from a graph and a workload to finished flows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..contracts.observer import Observer
+from ..contracts.result import LinkRecord
+from ..contracts.routing import Routing
+from ..contracts.topology import Graph
+from ..contracts.workload import Transfer, Workload
+from ..errors import ConfigError, StalledError
+from ..rng import stream
+from ..units import PS_PER_S, format_size, format_time
+from .config import NetworkConfig
+from .driver import Driver
+from .event.build import EventMotion
+from .network import MakeCca, Network
+
+NO_PROGRESS_PS = PS_PER_S
+
+
+class Totals:
+    """Counters of a run, read by whoever shows progress."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        driver, motion = simulation.driver, simulation.motion
+        self.flows_started = driver.counters.flows_started
+        self.flows_finished = driver.counters.flows_finished
+        self.collectives_finished = driver.counters.collectives_finished
+        self.bytes_finished = driver.counters.bytes_finished
+        running = list(motion.flows.values())
+        self.bytes_acked = self.bytes_finished + sum(f.snd_una + f.skipped_bytes for f in running)
+        self.retransmitted_bytes = driver.counters.retransmitted_bytes + sum(f.retransmitted_bytes for f in running)
+        self.events = motion.env.executed
+        self.frame_hops = motion.frame_hops
+        ports = simulation.network.port_list
+        self.drops = sum(p.drops for p in ports)
+        self.pauses = sum(p.pauses for p in ports)
+        self.marks = sum(p.marks for p in ports)
+
+
+class Simulation:
+    """A run; `advance` moves it on in slices.
+
+    make_cca(flow, rng) builds the sender's congestion control; per_flow_routing says that the routing
+    looks at the flow alone; start_jitter_ps moves what the workload emits first by up to that much.
+    Raises ConfigError for hosts that do not exist or cannot be reached.
+    """
+
+    def __init__(self, graph: Graph, network: NetworkConfig, *, make_cca: MakeCca, workload: Workload, routing: Routing,
+                 per_flow_routing: bool = True, seed: int = 1, model: str = "event", observers: Sequence[Observer] = (),
+                 start_jitter_ps: int = 0, no_progress_ps: int | None = None) -> None:
+        self.network = Network(graph, network, make_cca, routing, per_flow_routing, seed)
+        jitter = stream(seed, "jitter") if start_jitter_ps else None
+        self.driver = Driver(workload, self._start_flow, self._wake, observers, network.dependency == "receiver",
+                             start_jitter_ps, jitter)
+        self.motion = self._make_motion(model, observers)
+        self.network.finish()
+        self.no_progress_ps = NO_PROGRESS_PS if no_progress_ps is None else no_progress_ps
+        self._progress = (-1, 0)
+        self.driver.begin()
+
+    def _make_motion(self, model: str, observers: Sequence[Observer]) -> Any:
+        if model == "event":
+            kind: Any = EventMotion
+        elif model == "process":
+            from .process.build import ProcessMotion
+
+            kind = ProcessMotion
+        else:
+            raise ConfigError(f"run.model must be 'event' or 'process', got {model!r}")
+        return kind(self.network, observers, self.driver.received, self.driver.completed)
+
+    def _wake(self, time_ps: int) -> None:
+        self.motion.wake(time_ps, self.driver.late)
+
+    def _start_flow(self, transfer: Transfer, index: int, now_ps: int) -> None:
+        self.motion.start_flow(self.network.make_flow(index, transfer, now_ps))
+
+    # --- running ---
+
+    @property
+    def now_ps(self) -> int:
+        """Simulated time."""
+        return int(self.motion.env.now)
+
+    @property
+    def finished(self) -> bool:
+        """Whether everything the workload wanted is done."""
+        return self.driver.finished
+
+    @property
+    def counters(self) -> Totals:
+        """Totals as of now."""
+        return Totals(self)
+
+    def advance(self, max_events: int = 50_000, until_ps: int | None = None) -> bool:
+        """Run a slice; True when everything is done or until_ps is reached.
+
+        Raises StalledError if work is left but nothing will move, or nothing moved for too long.
+        """
+        drained = self.motion.env.advance(max_events, until_ps)
+        if self.driver.finished:
+            return True
+        if drained:
+            if until_ps is not None and self.motion.env.peek() > until_ps and self.motion.env.peek() != float("inf"):
+                return True
+            raise StalledError(self._stall_text("no event is left"))
+        moved = self.driver.counters.flows_started + sum(
+            f.snd_una + f.skipped_bytes + f.rcv.next_seq for f in self.motion.flows.values()
+        ) + self.driver.counters.bytes_finished
+        if moved != self._progress[0] or not self.motion.flows:
+            self._progress = moved, self.now_ps
+        elif self.now_ps - self._progress[1] > self.no_progress_ps:
+            raise StalledError(self._stall_text(f"no byte moved for {format_time(self.now_ps - self._progress[1])}"))
+        return False
+
+    def _stall_text(self, why: str) -> str:
+        return "\n".join([f"the run stalled at {format_time(self.now_ps)}: {why}, but work is left", *self.pending()])
+
+    def pending(self, limit: int = 20) -> list[str]:
+        """What is not done and what it waits for: flows, then paused ports, then unstarted work."""
+        lines = []
+        flows = list(self.motion.flows.values())
+        for flow in flows[:limit]:
+            done = flow.snd_una + flow.skipped_bytes
+            nic = flow.nic
+            if nic is not None and nic.data_paused:
+                why = "its NIC is paused by PFC"
+            elif flow.snd_nxt >= flow.end_seq:
+                why = f"acknowledgement of {flow.snd_nxt - flow.snd_una} B sent"
+            elif not flow.may_send():
+                why = f"its window of {flow.cca.window_bytes} B (acknowledgements are missing)"
+            else:
+                why = "its turn to send"
+            lines.append(f"  flow {flow.transfer.id} ({flow.src} -> {flow.dst}): {format_size(done)} of "
+                         f"{format_size(flow.transfer.size_bytes)} acknowledged, waits for {why}; {flow.timeouts} timeouts in a row")
+        if len(flows) > limit:
+            lines.append(f"  ... and {len(flows) - limit} more flows")
+        for port in self.motion.paused_ports()[:limit]:
+            lines.append(f"  port {port.node} -> {port.peer} (link {port.link_index}) is paused since {format_time(port.paused_since_ps)}")
+        lines.extend(f"  {line}" for line in self.driver.waiting()[:limit])
+        return lines
+
+    # --- results ---
+
+    def link_records(self) -> list[LinkRecord]:
+        """One record per direction of a link, by port index."""
+        now = self.now_ps
+        return [LinkRecord(
+            link_index=p.link_index, node=p.node, peer=p.peer, rate_bps=p.rate_bps, tx_bytes=p.tx_bytes, tx_frames=p.tx_frames,
+            busy_ps=p.tx_bytes * 8 * PS_PER_S // p.rate_bps, max_queue_bytes=p.max_queue, drops=p.drops,
+            dropped_bytes=p.dropped_bytes, marks=p.marks, pauses=p.pauses,
+            paused_ps=p.paused_ps + (now - p.paused_since_ps if p in self._paused() else 0),
+        ) for p in self.network.port_list]
+
+    def _paused(self) -> set[Any]:
+        return set(self.motion.paused_ports())
+
+    def derived(self) -> dict[str, str]:
+        """What was derived from rates and delays rather than given, for people."""
+        return self.network.derived()
