@@ -1,0 +1,149 @@
+"""The main path: an experiment becomes a result. Read `run_experiment` from top to bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from ..contracts.observer import Observer, RunInfo
+from ..contracts.result import Result
+from ..errors import ConfigError, StalledError
+from .build import Parts, build
+from .experiment import Experiment
+from .manifest import make_manifest
+from .outputs import ResultFolder, check_writable, prepare_folder
+from .progress import Progress, Watcher
+from .recorder import Recorder, Stopwatch
+
+SLICE_EVENTS = 20_000
+"""Events between two looks at progress and interruption: some tens of milliseconds."""
+
+
+def run_experiment(
+    experiment: Experiment,
+    plugins: Any,
+    *,
+    out: str | Path | None = None,
+    force: bool = False,
+    fct: str | Path | None = None,
+    watcher: Watcher | None = None,
+    keep_records: bool = True,
+) -> Result:
+    """Run an experiment to its end, or to its `stop_ps`.
+
+    out: folder for results, checked before anything is simulated. fct: a file for completion times in
+    the HPCC layout. keep_records: also return all flow records (memory grows with the flows).
+    Raises WormholeError; StalledError and KeyboardInterrupt carry what was reached as `.result`.
+    """
+    watcher = watcher or Watcher()
+    folder = None if out is None else prepare_folder(out, force)
+    if fct is not None:
+        check_writable(fct)
+    parts = build(experiment, plugins)
+    info = describe_run(parts, plugins, folder)
+
+    with ExitStack() as stack:
+        recorder = Recorder(parts, info, keep_records)
+        if folder is not None:
+            recorder.folder = ResultFolder(folder, parts.run.outputs)
+            stack.callback(recorder.folder.close)
+        if fct is not None:
+            recorder.open_fct(fct, stack)
+        observers = parts.make_observers(info)
+        for observer in observers:
+            stack.callback(observer.close)
+        engine = make_engine(parts, [recorder, *observers])
+
+        plugins.hook.run_started(info)
+        watcher.started(parts.notes)
+        clock = Stopwatch()
+        try:
+            status, reason = drive(engine, parts, recorder, watcher, clock)
+        except BaseException as error:
+            result = recorder.finish(engine, clock, *outcome_of(error))
+            plugins.attribute(error)
+            error.result = result  # type: ignore[attr-defined]
+            add_place(error, engine, info)
+            plugins.hook.run_finished(info, None, error)
+            raise
+        finally:
+            watcher.ended()
+        result = recorder.finish(engine, clock, status, reason)
+        plugins.hook.run_finished(info, result, None)
+    return result
+
+
+def make_engine(parts: Parts, observers: Sequence[Observer]) -> Any:
+    """What advances the run: the one place that looks at its mode."""
+    if parts.run.mode != "packet":
+        raise ConfigError(f"run.mode is {parts.run.mode!r}, expected packet")
+    from ..sim.simulation import Simulation  # SimPy and networkx load only when something is simulated
+
+    return Simulation(
+        parts.graph,
+        parts.network,
+        make_cca=parts.make_cca,
+        workload=parts.workload,
+        routing=parts.routing,
+        per_flow_routing=parts.per_flow_routing,
+        seed=parts.run.seed,
+        model=parts.run.model,
+        observers=observers,
+        start_jitter_ps=parts.run.start_jitter_ps,
+        no_progress_ps=parts.run.no_progress_ps,
+    )
+
+
+def drive(engine: Any, parts: Parts, recorder: Recorder, watcher: Watcher, clock: Stopwatch) -> tuple[str, str | None]:
+    """Advance slice by slice; returns status and reason."""
+    flows_total, bytes_total = parts.workload.total_items(), parts.workload.total_bytes()
+    over = False
+    while not over:
+        over = engine.advance(SLICE_EVENTS, parts.run.stop_ps)
+        recorder.flush()
+        counters = engine.counters
+        watcher.advanced(
+            Progress(
+                now_ps=engine.now_ps,
+                flows_done=counters.flows_finished,
+                flows_started=counters.flows_started,
+                flows_total=flows_total,
+                bytes_done=counters.bytes_acked,
+                bytes_total=bytes_total,
+                events=counters.events,
+                elapsed_s=clock.wall_s(),
+            )
+        )
+    if engine.finished:
+        return "complete", None
+    return "partial", f"stopped at run.stop_ps = {parts.run.stop_ps}"
+
+
+def describe_run(parts: Parts, plugins: Any, folder: Path | None) -> RunInfo:
+    """What observers and life-cycle hooks may know of the run."""
+    return RunInfo(
+        mode=parts.run.mode,
+        model=parts.run.model,
+        seed=parts.run.seed,
+        out_dir=None if folder is None else str(folder),
+        hosts=parts.hosts,
+        experiment=parts.experiment.as_dict(),
+        manifest=make_manifest(parts, plugins),
+    )
+
+
+def outcome_of(error: BaseException) -> tuple[str, str]:
+    """Status and reason of a run that ended with an error."""
+    if isinstance(error, StalledError):
+        return "stalled", str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted", "interrupted by the user"
+    return "partial", f"{type(error).__name__}: {error}"
+
+
+def add_place(error: BaseException, engine: Any, info: RunInfo) -> None:
+    """Note on an error where in the run it happened."""
+    if not isinstance(error, (KeyboardInterrupt, StalledError)):
+        error.add_note(f"at simulated time {engine.now_ps} ps, seed {info.seed}, mode {info.mode}, model {info.model}")
