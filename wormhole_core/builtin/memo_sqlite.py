@@ -71,13 +71,13 @@ def _told(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class SqliteBackend(MemoBackend):
-    """One connection, opened again after a fork. Raises InputError for a file it cannot use."""
+    """One connection, of the process that made it. Raises InputError for a file it cannot use."""
 
     def __init__(self, path: str, check: bool = True) -> None:
         self.path = path
         self._touched: Counter[bytes] = Counter()
         self._pid = os.getpid()
-        self._connection = self._open(check)
+        self._connection: sqlite3.Connection | None = self._open(check)
 
     def get(self, key: bytes) -> bytes | None:
         row = self._run("SELECT value FROM entries WHERE key = ?", (key,)).fetchone()
@@ -113,11 +113,12 @@ class SqliteBackend(MemoBackend):
     def close(self) -> None:
         if self._connection is None:
             return
+        if self._pid != os.getpid():
+            return              # the parent's; closing it here would remove the log under the parent
         try:
             self._write_touches()
         finally:
-            if self._pid == os.getpid():
-                self._connection.close()
+            self._connection.close()
             self._connection = None
 
     def trouble(self, error: sqlite3.Error) -> InputError:
@@ -137,10 +138,9 @@ class SqliteBackend(MemoBackend):
         if self._connection is None:
             raise InputError("memo store is already closed", path=self.path)
         if self._pid != os.getpid():
-            # A connection must not cross a fork; the parent's is left alone, its counts are its own.
-            self._pid = os.getpid()
-            self._touched.clear()
-            self._connection = self._open(check=False)
+            # SQLite's record of the locks a process holds does not survive a fork, not even for a
+            # connection opened afterwards, so that parent and child could fold in the log at once.
+            raise RuntimeError(f"{self.path}: memo store opened before a fork; open it in the child, or spawn")
         return self._connection
 
     @_told

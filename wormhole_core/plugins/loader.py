@@ -219,7 +219,8 @@ def _register_checked(manager: pluggy.PluginManager, info: PluginInfo, plugin: A
     try:
         manager.register(plugin, name=info.name)
     except pluggy.PluginValidationError as error:
-        manager.unregister(plugin)
+        if manager.is_registered(plugin):       # older pluggy registers what it then refuses
+            manager.unregister(plugin)
         raise PluginError(f"{info}: {' '.join(str(error).split())}") from error
     try:
         _check_hooks(manager, info, plugin)
