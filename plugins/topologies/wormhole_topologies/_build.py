@@ -23,24 +23,27 @@ def connect_all(graph: Graph, lower: list[int], upper: list[int], bundle: int, r
                 add_link(graph, a, b, rate_bps, delay_ps)
 
 
-def fabric_rate(wanted_bps: int | None, oversubscription: float | None, below_bps: int, uplinks: int) -> int:
+def fabric_rate(
+    owner: str, wanted_bps: int | None, oversubscription: float | None, below_bps: int, uplinks: int
+) -> int:
     """Rate of one uplink of a switch with `below_bps` of host links below it, in bits per second.
 
     Given is the rate itself, or the oversubscription (host bandwidth below over fabric bandwidth
     above; 1 if neither is given). Raises ConfigError if both are given and contradict each other.
     """
-    derived = round(below_bps / (uplinks * (1.0 if oversubscription is None else oversubscription)))
+    ratio = 1.0 if oversubscription is None else oversubscription
+    derived = round(below_bps / (uplinks * ratio))
     if wanted_bps is None:
         if derived < 1:
             raise ConfigError(
-                f"oversubscription {oversubscription:g} leaves less than 1 bps per link; give a smaller one"
+                f"topology {owner!r}: oversubscription {ratio:g} leaves links of 0 bps; give a smaller one"
             )
         return derived
     if oversubscription is not None and abs(derived - wanted_bps) > 1:
         actual = below_bps / (uplinks * wanted_bps)
         raise ConfigError(
-            f"fabric_rate_bps {wanted_bps} means an oversubscription of {actual:g}, not {oversubscription:g}; "
-            "give only one of the two"
+            f"topology {owner!r}: fabric_rate_bps {wanted_bps} means an oversubscription of {actual:g}, "
+            f"not {ratio:g}; give only one of the two"
         )
     return wanted_bps
 

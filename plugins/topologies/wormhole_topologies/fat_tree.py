@@ -95,11 +95,7 @@ def _size(config: FatTreeConfig) -> tuple[int, int]:
         fit = k
         while capacity(fit, config.tiers) < wanted:
             fit += 2
-        way_out = (
-            f"{wanted} hosts need k = {fit} ({capacity(fit, config.tiers)} when full)"
-            if wanted > full
-            else "ask for more"
-        )
+        way_out = f"k = {fit} takes up to {capacity(fit, config.tiers)}" if wanted > full else "ask for more"
         raise ConfigError(
             f"topology 'fat-tree': hosts = {wanted} cannot be built with k = {k} and {config.tiers} tiers, "
             f"which take 2 to {full} hosts; {way_out}"

@@ -32,7 +32,7 @@ def build(config: LeafSpineConfig, rng: Stream) -> Graph:
     """Host links first, then leaf by leaf its links to each spine. Ids: hosts, leaves, spines."""
     below = config.hosts_per_leaf * config.host_rate_bps
     uplinks = config.spines * config.bundle
-    rate = fabric_rate(config.fabric_rate_bps, config.oversubscription, below, uplinks)
+    rate = fabric_rate("leaf-spine", config.fabric_rate_bps, config.oversubscription, below, uplinks)
     graph = new_graph(config.leaves * config.hosts_per_leaf)
     leaves = add_switches(graph, config.leaves, tier=1)
     spines = add_switches(graph, config.spines, tier=2)

@@ -43,7 +43,7 @@ def build(config: RailConfig, rng: Stream) -> Graph:
     """Ids: hosts, NVSwitches, leaves, spines. Links: per host NVLink and network, then leaf by leaf."""
     gpus, servers = config.gpus_per_server, config.servers
     below, uplinks = servers * config.host_rate_bps, config.spines * config.bundle
-    rate = fabric_rate(config.fabric_rate_bps, config.oversubscription, below, uplinks)
+    rate = fabric_rate("rail", config.fabric_rate_bps, config.oversubscription, below, uplinks)
     graph = new_graph(servers * gpus)
     inside = config.nvswitch and gpus > 1
     nvswitches = add_switches(graph, servers if inside else 0, tier=0, nvswitch=True)

@@ -27,9 +27,7 @@ def build(config: RingConfig, rng: Stream) -> Graph:
     """Host links first, then switch i to switch i + 1 around the ring."""
     count = config.hosts
     if count < 3:
-        raise ConfigError(
-            f"topology 'ring': hosts = {count} cannot be built, a ring takes 3 or more; use dumbbell for 2"
-        )
+        raise ConfigError(f"topology 'ring': hosts = {count} cannot be built; a ring takes 3 or more")
     rate = config.ring_rate_bps or config.host_rate_bps
     graph = new_graph(count)
     switches = add_switches(graph, count, tier=1)

@@ -37,7 +37,7 @@ class Incast(Workload):
         fan_in = len(hosts) - 1 if config.fan_in is None else config.fan_in
         if not 1 <= fan_in < len(hosts):
             raise ConfigError(
-                f"workload 'incast': fan_in must be between 1 and {len(hosts) - 1} with {len(hosts)} hosts, got {fan_in}"
+                f"workload 'incast': of {len(hosts)} hosts fan_in must be between 1 and {len(hosts) - 1}, got {fan_in}"
             )
         self._config = config
         self._receiver = hosts[rank]
