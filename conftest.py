@@ -12,18 +12,25 @@ import pytest
 ROOT = Path(__file__).resolve().parent
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Compare what is installed with what this checkout holds."""
+def check_installed(root: Path) -> str | None:
+    """What is wrong with the environment for testing the checkout at `root`, or None."""
     declared: dict[str, str] = {}
-    for project in sorted(ROOT.glob("plugins/*/pyproject.toml")):
-        declared |= tomllib.loads(project.read_text())["project"]["entry-points"]["wormhole_sim"]
+    for project in sorted(root.glob("plugins/*/pyproject.toml")):
+        declared |= tomllib.loads(project.read_text(encoding="utf-8"))["project"]["entry-points"]["wormhole_sim"]
     installed = {entry.name for entry in entry_points(group="wormhole_sim")}
     missing = sorted(declared.keys() - installed)
     if missing:
-        raise pytest.UsageError(f"built-in plugins not installed: {', '.join(missing)}; run make test")
-    packages = ["wormhole_core", *(value.partition(".")[0] for value in declared.values())]
-    for package in packages:
+        return f"built-in plugins not installed: {', '.join(missing)}; run make test"
+    for package in ("wormhole_core", *(value.partition(".")[0] for value in declared.values())):
         spec = importlib.util.find_spec(package)
         origin = Path(spec.origin).resolve() if spec and spec.origin else None
-        if origin is None or not origin.is_relative_to(ROOT):
-            raise pytest.UsageError(f"{package} comes from {origin}, not from {ROOT}; run make clean test")
+        if origin is None or not origin.is_relative_to(root):
+            return f"{package} comes from {origin}, not from {root}; run make clean test"
+    return None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compare what is installed with what this checkout holds."""
+    trouble = check_installed(ROOT)
+    if trouble:
+        raise pytest.UsageError(trouble)
