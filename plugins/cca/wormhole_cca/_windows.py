@@ -27,6 +27,8 @@ class RateBased(Cca):
 
     __slots__ = ("_base_rtt_ps", "_follows", "_line_bps", "_min_bps", "_window_max")
 
+    rate_bps: int
+
     def __init__(self, flow: FlowInfo, window: str, min_rate_bps: int | None) -> None:
         self._line_bps = flow.line_rate_bps
         self._min_bps = share_of_line(min_rate_bps, flow.line_rate_bps, 100)

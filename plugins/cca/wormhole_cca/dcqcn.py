@@ -152,7 +152,10 @@ class Dcqcn(RateBased):
     def on_ack(self, fb: Feedback) -> None:
         """An echoed mark is a notification; acknowledged bytes advance the byte counter."""
         if self._counter_bytes is not None and self._increase_at_ps is not None:
-            self._count(fb.acked_bytes)
+            self._counted_bytes += fb.acked_bytes
+            while self._counted_bytes >= self._counter_bytes:
+                self._counted_bytes -= self._counter_bytes
+                self._increase(timer=False)
         if fb.ecn_marked:
             self._notify(fb.now_ps)
 
@@ -244,12 +247,6 @@ class Dcqcn(RateBased):
         self._stage = self._byte_stage = 0
         self._counted_bytes = 0
         self._increase_at_ps = now_ps + self._increase_ps
-
-    def _count(self, acked_bytes: int) -> None:
-        self._counted_bytes += acked_bytes
-        while self._counted_bytes >= self._counter_bytes:
-            self._counted_bytes -= self._counter_bytes
-            self._increase(timer=False)
 
     def _increase(self, *, timer: bool) -> None:
         """(3), (4) or (5), by the number of increase events since the cut, this one included."""

@@ -21,6 +21,7 @@ of rates; the rate has a floor. Hops whose clock did not advance, or whose rate 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -30,7 +31,6 @@ from wormhole_core import (
     Component,
     Feedback,
     FlowInfo,
-    HopRecord,
     Stream,
     between,
     non_negative,
@@ -76,6 +76,9 @@ class Hpcc(Cca):
     reacts_to = frozenset({"telemetry"})
     repaces_pending = True
 
+    rate_bps: int
+    window_bytes: int
+
     def __init__(self, config: HpccConfig, flow: FlowInfo, rng: Stream | None = None) -> None:
         line_bps = self._line_bps = flow.line_rate_bps
         self._base_rtt_ps = flow.base_rtt_ps
@@ -92,7 +95,7 @@ class Hpcc(Cca):
         self._stage = 0
         self._utilisation = 1.0
         self._update_seq: int | None = None
-        self._hops: tuple[HopRecord, ...] = ()
+        self._hops: Sequence[tuple[int, int, int, int]] = ()
         self.rate_bps = line_bps
         self.window_bytes = self._window_max
 
@@ -159,7 +162,7 @@ class Hpcc(Cca):
         """Inverse of `snapshot`."""
         self.rate_bps, self._current_bps, self._stage, self._utilisation, update_seq, hops = state
         self._update_seq = relative(update_seq, -snd_una)
-        self._hops = tuple(HopRecord(ts + now_ps, sent, queue, rate) for ts, sent, queue, rate in hops)
+        self._hops = tuple((ts + now_ps, sent, queue, rate) for ts, sent, queue, rate in hops)
         if self._variable:
             self.window_bytes = self._window_max * self.rate_bps // self._line_bps or 1
 
