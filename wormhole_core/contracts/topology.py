@@ -14,11 +14,13 @@ between the hosts farthest apart), `equal_paths` (shortest paths between any two
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import networkx as nx
 
 from ..errors import ConfigError
 
-Graph = nx.MultiGraph
+Graph: TypeAlias = nx.MultiGraph
 
 
 def new_graph(hosts: int) -> Graph:
