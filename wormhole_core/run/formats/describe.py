@@ -152,7 +152,7 @@ def _lines(kind: str, known: dict[str, Any]) -> list[str]:
     if "flows_present_in_file" in known:
         lines = [
             f"{known['flows']} flows of {known['sources']} sources to {known['destinations']} destinations, "
-            f"{known['bytes']} bytes ({format_size(known['bytes'])}), {known['min_bytes']} to {known['max_bytes']} each",
+            f"{known['bytes']} bytes ({format_size(known['bytes'])}), {known['min_bytes']} to {known['max_bytes']}",
             f"starts from {known['first_start_s']:g} s to {known['last_start_s']:g} s",
         ]
         if known["dependent_flows"]:
@@ -179,7 +179,7 @@ def _topology_lines(known: dict[str, Any]) -> list[str]:
     lines = [
         f"{known['hosts']} hosts, {known['switches']} switches{nvs}, {known['links']} links",
         f"link rates: {rates or 'none'}; delays: {delays or 'none'}",
-        f"links per host: {degrees}; at most {known['max_links_from_first_host']} links from host {known['first_host']}",
+        f"links per host: {degrees}; at most {known['max_links_from_first_host']} hops from {known['first_host']}",
     ]
     if "gpu_type" in known:
         lines.append(f"{known['gpus_per_server']} GPUs of type {known['gpu_type']} per server")

@@ -8,6 +8,8 @@ Both are read line by line.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from ...component import near_match
@@ -138,7 +140,7 @@ def read_paths(path: object, flows: FlowsFile, graph: Graph | None) -> None:
         )
 
 
-def iter_paths(path: object):
+def iter_paths(path: object) -> Iterator[tuple[int, dict[str, str]]]:
     """(line, row as dict) of paths.csv."""
     rows = iter_lines(path)
     first, header = next(rows)
@@ -158,7 +160,7 @@ def _path(
         raise InputError(f"{what} is {shown(text)}, expected node ids from {first} to {last} joined by '-'", path, line)
     if graph is None:
         return nodes
-    for a, b in zip(nodes, nodes[1:], strict=False):
+    for a, b in pairwise(nodes):
         if not graph.has_edge(a, b):
             raise InputError(f"{what} uses a link {a}-{b} that the topology does not have", path, line)
     for node in nodes[1:-1]:

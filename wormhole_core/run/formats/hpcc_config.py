@@ -1,7 +1,8 @@
 """HPCC's `config.txt` (and SimAI.conf): `KEY value...` pairs, translated into our own options.
 
 Keys come in any order; tokens from one beginning with `#` or `//` to the end of the line are
-comments. Only what the file says is translated: an absent key leaves our default alone. Every key
+comments. Only what the file says is translated: an absent key leaves our default alone (but an absent
+CC_MODE means 1, DCQCN, as in the original). Every key
 that has no counterpart is listed with the reason.
 """
 
@@ -285,7 +286,7 @@ def _translate_cca(config: HpccConfig, lines: dict[str, int]) -> None:
     config.cca_options = {option: values[key] for option, key in options.items() if key in values}
     has_window: bool = values.get("HAS_WIN", True)
     if {"HAS_WIN", "VAR_WIN"} & values.keys():
-        if config.cca in ("dcqcn", "timely"):
+        if config.cca in ("dcqcn", "timely", "dctcp"):
             kind = "variable" if values.get("VAR_WIN", False) else "fixed"
             config.cca_options["window"] = kind if has_window else "none"
         elif config.cca == "none":

@@ -27,6 +27,7 @@ _TIER_KEYS = (
     "queue_up", "queue_down", "bundle",
 )  # fmt: skip
 _MAX_HOSTS = 1_000_000
+_MAX_LINKS = 4_000_000
 
 
 @attrs.define(kw_only=True)
@@ -104,7 +105,7 @@ def read_cm(path: object, lenient: bool = False) -> ConnectionMatrix:
     for key, count in found.items():
         if count != result.declared[key]:
             raise InputError(
-                f"the file declares {result.declared[key]} {key} but has {count}; correct the count or complete the file",
+                f"the file declares {result.declared[key]} {key} but has {count}; correct one of them",
                 path,
                 lines.get(key, lines["connections"]),
             )
@@ -183,6 +184,9 @@ def read_topo(path: object) -> TopologyFile:
         raise InputError(f"Podsize is {podsize} with 2 tiers, expected {nodes} (= Nodes)", path)
     _check_ratio(need, 0, down[0], up[0])
     need.equal(down[1], tors_per_pod * bundle[1], 1)
+    links = nodes + tors * up[0] + (pods * per_pod * up[1] if len(tiers) == 3 else 0)
+    if links > _MAX_LINKS:
+        raise InputError(f"the radices make {links} links, expected at most {_MAX_LINKS}; correct them", path)
     graph = new_graph(nodes)
     tor_ids = [add_switch(graph) for _ in range(tors)]
     upper = [[add_switch(graph, tier=2) for _ in range(per_pod)] for _ in range(pods)]
@@ -286,7 +290,7 @@ def _check_ratio(need: _Need, tier: int, down: int, up: int) -> None:
     stated = need.tiers[tier].get("oversubscribed")
     speeds = need(tier, "downlink_speed_gbps"), need(tier + 1, "downlink_speed_gbps")
     if stated is not None and stated != down * speeds[0] // (up * speeds[1]):
+        ratio = down * speeds[0] / (up * speeds[1])
         raise InputError(
-            f"Oversubscribed of tier {tier} is {stated} but the rates give {down * speeds[0] / (up * speeds[1]):g}; correct it",
-            need.path,
+            f"Oversubscribed of tier {tier} is {stated} but the rates give {ratio:g}; correct it", need.path
         )

@@ -8,6 +8,7 @@ Policy HYBRID_CUSTOMIZED has a 13th column. The declared count must match.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import attrs
@@ -92,7 +93,7 @@ class SimaiWorkload:
         """`"fwd:ALLREDUCE"` -> bytes."""
         return self._totals(lambda op: op.size_bytes)
 
-    def _totals(self, value) -> dict[str, int]:
+    def _totals(self, value: Callable[[SimaiOp], int]) -> dict[str, int]:
         totals: dict[str, int] = {}
         suffix = {"ep": "_EP", "dp_ep": "_DP_EP"}
         for row in self.rows:
@@ -144,7 +145,8 @@ def read_simai_workload(path: object, lenient: bool = False) -> SimaiWorkload:
 def _read_header(result: SimaiWorkload, path: object, line: int) -> None:
     if result.policy not in POLICIES:
         raise InputError(
-            f"policy is {shown(result.policy)}{near_match(result.policy, POLICIES)}; expected one of {', '.join(POLICIES)}",
+            f"policy is {shown(result.policy)}{near_match(result.policy, POLICIES)}; "
+            f"expected one of {', '.join(POLICIES)}",
             path,
             line,
         )

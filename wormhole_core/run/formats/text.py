@@ -17,6 +17,9 @@ from ...units import PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US
 
 MAX_SIZE_BYTES = 2**63 - 1
 """Largest transfer or message size read from a file; larger is taken for a damaged number."""
+MAX_RATE_BPS = 10**15
+MAX_DELAY_PS = 3600 * PS_PER_S
+"""Longest link delay; a bare number is seconds, so a forgotten unit shows here."""
 _MAX_DIGITS = 60
 _MAX_EXPONENT = 40
 # A binary file is recognised by its first block; control characters other than white space give it away.
@@ -201,6 +204,8 @@ def rate_bps(token: str, what: str, path: object, line: int | None) -> int:
     value = _with_unit(token, RATE_UNITS, 1, what, "a rate such as 100Gbps, 50Mb/s or bits per second", path, line)
     if value < 1:
         raise InputError(f"{what} is {shown(token)}, expected at least 1 bit per second", path, line)
+    if value > MAX_RATE_BPS:
+        raise InputError(f"{what} is {shown(token)}, expected at most 1000 Tbps; correct number or unit", path, line)
     return value
 
 

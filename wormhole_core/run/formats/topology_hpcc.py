@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from ...contracts.topology import add_link
+from ...contracts.topology import Graph, add_link
 from ...errors import InputError
-from .text import Tokens, read_text, shown
+from .text import MAX_DELAY_PS, Tokens, read_text, shown
 from .topology import ISOLATED_NODES_ALLOWED, TopologyFile, empty_graph, finish_graph, lonely_note
 
 _HEADERS = {
@@ -153,7 +153,7 @@ def _read_switches(tokens: Tokens, nodes: int, count: int) -> list[int]:
     return list(seen)
 
 
-def _read_link(tokens: Tokens, graph, nodes: int, delays: Counter[str]) -> None:
+def _read_link(tokens: Tokens, graph: Graph, nodes: int, delays: Counter[str]) -> None:
     ends = []
     for which in ("first", "second"):
         node = tokens.whole(f"a link's {which} node")
@@ -166,6 +166,8 @@ def _read_link(tokens: Tokens, graph, nodes: int, delays: Counter[str]) -> None:
     rate = tokens.rate_bps(f"the rate of {where}")
     delay = tokens.delay_ps(f"the delay of {where}")
     text = tokens.tokens[tokens.position - 1]
+    if delay > MAX_DELAY_PS:
+        raise tokens.fail(f"the delay of {where} is {shown(text)}, expected at most an hour; was a unit forgotten?")
     if delay <= 0:
         raise tokens.fail(f"the delay of {where} is {shown(text)}, expected at least 1 ps; write e.g. 1ns")
     loss = tokens.probability(f"the error rate of {where}")

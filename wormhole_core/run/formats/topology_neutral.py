@@ -17,7 +17,7 @@ from typing import Any
 
 from ...contracts.topology import Graph, add_link
 from ...errors import InputError
-from .text import MAX_SIZE_BYTES, number, read_text, shown
+from .text import MAX_DELAY_PS, MAX_RATE_BPS, MAX_SIZE_BYTES, number, read_text, shown
 from .topology import TopologyFile, empty_graph, finish_graph, lonely_note
 
 _NODE_FIELDS = {"id", "type", "buffer_bytes", "nvswitch", "tier", "server"}
@@ -134,7 +134,9 @@ def _either(link: dict, names: dict[str, int], where: str, path: object) -> tupl
     exact = _number(link, name, where, path)
     value = round(exact * names[name])
     if value <= 0:
-        raise InputError(f"{where}: {name} is {link[name]}, expected a number greater than 0", path)
+        raise InputError(f"{where}: {name} is {shown(str(link[name]))}, expected a number greater than 0", path)
+    if value > (MAX_DELAY_PS if name.startswith("delay") else MAX_RATE_BPS):
+        raise InputError(f"{where}: {name} is {shown(str(link[name]))}, too large for a link; correct it", path)
     return value, f"{link[name]}{name.rsplit('_', 1)[-1]}"
 
 
