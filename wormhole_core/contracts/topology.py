@@ -6,7 +6,8 @@ on hosts optionally `server` (int).
 Edge attributes: `rate_bps`, `delay_ps` (int > 0), `loss` (probability per frame, default 0) and
 `link_index` (explicit, unique, 0-based: port numbers, ECMP and the tie rule come from it).
 Graph attributes: `hosts` (tuple of node ids in rank order), optionally `ports_of_rank` and `notes`
-(list of lines saying what was understood or ignored); `links` belongs to `add_link` (its next index). Parallel edges are separate links.
+(list of lines saying what was understood or ignored); `links` belongs to `add_link` (its next
+index). Parallel edges are separate links.
 Node ids are integers. Optional declared properties, checked by the kit: graph attributes
 `bisection_bps` (largest flow from the first to the second half of the hosts), `diameter_hops` (links
 between the hosts farthest apart), `equal_paths` (shortest paths between any two hosts that far apart).
