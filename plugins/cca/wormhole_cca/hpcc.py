@@ -16,8 +16,8 @@ Deviations from the paper: the state is the rate, and the window is W_max x rate
 window is (6) read backwards; the queue term uses the flow's W_max in place of B T, scaled by the ratio
 of rates; the rate has a floor. Hops whose record cannot come from the port seen before (clock or counter
 ran back, another rate, more bytes than the rate allows) are left out; with per-packet spraying that is most of
-what can be done without port numbers in the telemetry. From the reference: none known when `ai_rate_bps`, `min_rate_bps` and
-`max_stage` are given (it keeps one telemetry record per hop and does not notice a change of path).
+what can be done without port numbers in the telemetry. From the reference: none known when `ai_rate_bps`,
+`min_rate_bps` and `max_stage` are given (it keeps one telemetry record per hop and does not notice a change of path).
 """
 
 from __future__ import annotations
