@@ -19,15 +19,17 @@ class Tick:
     """A heap event that is re-armed instead of made anew. `callbacks` is set at every push, because
     the loop clears it as SimPy does; a tick whose callbacks are DEAD pops without effect."""
 
-    __slots__ = ("callbacks",)
+    __slots__ = ("callbacks", "index")
     _ok = True
 
-    def __init__(self) -> None:
+    def __init__(self, index: int = 0) -> None:
         self.callbacks: Any = DEAD
+        self.index = index
 
-    def __lt__(self, other: object) -> bool:
-        # Only reached between a dead tick and its successor at the very same instant.
-        return False
+    def __lt__(self, other: Tick) -> bool:
+        # Reached by arrivals of one instant that began to be sent in one instant: by port index.
+        # (Or between a dead tick and its successor, where the order does not matter.)
+        return self.index < other.index
 
 
 class KernelEnvironment(simpy.Environment):
@@ -37,12 +39,12 @@ class KernelEnvironment(simpy.Environment):
         super().__init__(initial_time=0)
         self.executed = 0
 
-    def push(self, time_ps: int, rank: int, event: Any, callbacks: Any) -> None:
+    def push(self, time_ps: int, rank: int, event: Any, callbacks: Any, sequence: int = 0) -> None:
         """Arm a tick. The past is refused: an event there would turn the clock back."""
         if time_ps < self._now:
             raise AssertionError(f"event at {time_ps} ps pushed at {self._now} ps")
         event.callbacks = callbacks
-        heappush(self._queue, (time_ps, rank, 0, event))
+        heappush(self._queue, (time_ps, rank, sequence, event))
 
     def advance(self, max_events: int, until_ps: int | None = None) -> bool:
         """Run at most max_events events, none later than until_ps; True if there is nothing left to

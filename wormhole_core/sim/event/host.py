@@ -78,6 +78,7 @@ class Nic:
             if due > now_ps:
                 self.arm(due)
                 return
+            self.schedule.last = 0
         else:
             if busy > now_ps:
                 if pairs:
@@ -99,7 +100,7 @@ class Nic:
             port.armed = True
             tick = port.tick
             tick.callbacks = port.callbacks
-            heappush(port.heap, (arrive, port.rank, 0, tick))
+            heappush(port.heap, (arrive, ARRIVE, now_ps, tick))
         for listener in self.on_sent:
             listener(now_ps, flow.index, packet.seq, packet.size)
         if flow.ticks.rto_armed_ps is None:
@@ -166,7 +167,7 @@ class Host:
         latency = sum(port.delay_ps + port.tx_of[ack.size] for port in path)
         env = flow.nic.env
         sender = path[-1].peer_host
-        env.push(now_ps + latency, ARRIVE | (1 << 31) | flow.index, Tick(), (lambda _t: sender.receive(ack, now_ps + latency, None),))
+        env.push(now_ps + latency, ARRIVE, Tick((1 << 31) + flow.index), (lambda _t: sender.receive(ack, now_ps + latency, None),), now_ps)
 
 
 class FlowTicks:

@@ -23,6 +23,9 @@ from ..packet import DATA
 
 
 NEVER = 1 << 62
+AT_ONCE = -1
+"""`enter_ps` of a frame that found its port idle and began to leave in the same event: nothing was
+queued, and what else arrives in that instant finds the port busy."""
 
 
 class TxTimes(dict):
@@ -44,7 +47,7 @@ class Port:
         "arrivals", "armed", "busy_ps", "callbacks", "control", "delay_ps", "down", "draws", "dropped_bytes",
         "drops", "env", "fifo", "flows", "heap", "host", "index", "ingress", "int_q_unit", "int_tx_unit", "kmin", "link_index",
         "loss", "loss_draws", "marking", "marks", "max_queue", "node", "on_drop", "paused", "paused_ps", "paused_since_ps",
-        "pauses", "peer", "peer_host", "peer_switch", "queue", "rank", "rate_bps", "reverse", "run_bytes", "skew_ps", "switch",
+        "pauses", "peer", "peer_host", "peer_switch", "queue", "rate_bps", "reverse", "run_bytes", "skew_ps", "switch",
         "tick", "tx_bytes", "tx_frames", "tx_of", "unreleased", "depart_tick", "depart_armed", "waiting",
         "partition",
     )
@@ -57,9 +60,8 @@ class Port:
         self.node, self.peer, self.link_index = node, peer, link_index
         self.rate_bps, self.delay_ps, self.loss = rate_bps, delay_ps, loss
         self.tx_of = TxTimes(rate_bps, resolution_ps)
-        self.rank = ARRIVE | index
         self.callbacks = (self.fire,)
-        self.tick = Tick()
+        self.tick = Tick(index)
         self.armed = False
         # Frames with a departure time, in order; frames held back by a pause; frames that entered
         # but are not yet counted in `queue` (which is exact as of the last frame delivered).
@@ -103,14 +105,17 @@ class Port:
 
     def enqueue(self, packet: Any, now_ps: int) -> None:
         """A frame enters the queue (NICs and the slow paths; `fire` has this inlined)."""
-        packet.enter_ps = now_ps
-        if self.switch is not None:
-            self.arrivals.append(packet)
-        if self.paused or self.down:
-            self.waiting.append(packet)
-            return
-        busy = self.busy_ps
-        start = busy if busy > now_ps else now_ps
+        start = self.busy_ps
+        if start < now_ps and not self.paused and not self.down:
+            packet.enter_ps = AT_ONCE
+            start = now_ps
+        else:
+            packet.enter_ps = now_ps
+            if self.switch is not None:
+                self.arrivals.append(packet)
+            if self.paused or self.down:
+                self.waiting.append(packet)
+                return
         packet.start_ps = start
         self.busy_ps = start = start + self.tx_of[packet.size]
         packet.arrive_ps = start = start + self.delay_ps
@@ -119,7 +124,7 @@ class Port:
             self.armed = True
             tick = self.tick
             tick.callbacks = self.callbacks
-            heappush(self.heap, (start, self.rank, 0, tick))
+            heappush(self.heap, (start, ARRIVE, packet.start_ps, tick))
 
     def fire(self, tick: Any) -> None:
         """The head frame's last bit arrives at the far end."""
@@ -127,7 +132,8 @@ class Port:
         packet = fifo.popleft()
         if fifo:
             tick.callbacks = self.callbacks
-            heappush(self.heap, (fifo[0].arrive_ps, self.rank, 0, tick))
+            head = fifo[0]
+            heappush(self.heap, (head.arrive_ps, ARRIVE, head.start_ps, tick))
         else:
             self.armed = False
         size = packet.size
@@ -136,16 +142,21 @@ class Port:
         if switch is not None:
             # The queue as it was when this frame began to leave, without the frame itself.
             start = packet.start_ps
-            arrivals = self.arrivals
-            queue = self.queue
-            while arrivals and arrivals[0].enter_ps <= start:
-                queue += arrivals.popleft().size
-            if queue > self.max_queue:
-                self.max_queue = queue
-            self.queue = queue = queue - size
-            if queue > self.kmin and self.marking.marks(queue, self.draws):
-                packet.marked = True
-                self.marks += 1
+            if packet.enter_ps < 0:
+                queue = 0
+                if size > self.max_queue:
+                    self.max_queue = size
+            else:
+                arrivals = self.arrivals
+                queue = self.queue
+                while arrivals and arrivals[0].enter_ps <= start:
+                    queue += arrivals.popleft().size
+                if queue > self.max_queue:
+                    self.max_queue = queue
+                self.queue = queue = queue - size
+                if queue > self.kmin and self.marking.marks(queue, self.draws):
+                    packet.marked = True
+                    self.marks += 1
             hops = packet.hops
             if hops is not None and packet.kind == DATA:
                 sent = self.run_bytes
@@ -175,14 +186,16 @@ class Port:
         peer.held = held
         packet.ingress = self
         # enqueue(), inlined for speed (benchmarks/bench_packet.py: 15 % of all time).
-        packet.enter_ps = now
-        out.arrivals.append(packet)
-        if out.paused or out.down:
-            out.waiting.append(packet)
-            return
         start = out.busy_ps
-        if start < now:
+        if start < now and not out.paused and not out.down:
+            packet.enter_ps = AT_ONCE
             start = now
+        else:
+            packet.enter_ps = now
+            out.arrivals.append(packet)
+            if out.paused or out.down:
+                out.waiting.append(packet)
+                return
         packet.start_ps = start
         out.busy_ps = start = start + out.tx_of[size]
         packet.arrive_ps = start = start + out.delay_ps
@@ -191,7 +204,7 @@ class Port:
             out.armed = True
             tick = out.tick
             tick.callbacks = out.callbacks
-            heappush(out.heap, (start, out.rank, 0, tick))
+            heappush(out.heap, (start, ARRIVE, packet.start_ps, tick))
 
     # --- PFC, failures ---
 
@@ -217,7 +230,7 @@ class Port:
         back = []
         while fifo:
             start = fifo[-1].start_ps
-            if start < now_ps or (start == now_ps and self.index <= departed_index):
+            if start < now_ps or (start == now_ps and (self.index <= departed_index or fifo[-1].enter_ps < 0)):
                 break
             back.append(fifo.pop())
         if back:
@@ -230,11 +243,12 @@ class Port:
         """Make the tick agree with the head of `fifo`; an old tick in the heap goes dead."""
         if self.armed:
             self.tick.callbacks = DEAD
-            self.tick = Tick()
+            self.tick = Tick(self.index)
             self.armed = False
         if self.fifo:
             self.armed = True
-            self.env.push(self.fifo[0].arrive_ps, self.rank, self.tick, self.callbacks)
+            head = self.fifo[0]
+            self.env.push(head.arrive_ps, ARRIVE, self.tick, self.callbacks, head.start_ps)
 
     def send_control(self, now_ps: int, departed_index: int, size: int, action: Any) -> None:
         """Send a PFC frame ahead of the queue; `action()` runs when it has arrived."""
@@ -251,7 +265,7 @@ class Port:
             self.tx_frames += 1
             action()
 
-        self.env.push(end + self.delay_ps, PFC | self.index, Tick(), (arrive,))
+        self.env.push(end + self.delay_ps, PFC | self.index, Tick(self.index), (arrive,))
 
     def drop(self, packet: Any, why: str) -> None:
         """The frame is lost here."""

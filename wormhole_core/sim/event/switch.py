@@ -52,17 +52,20 @@ class Switch:
             return
         packet.ingress = in_port
         self.held += packet.size
-        out.enqueue(packet, now_ps)
-        out.unreleased.append(packet)
-        if not out.paused and not out.down and not out.depart_armed:
-            self._arm_departure(out)
         if self.buffer.must_pause(ingress):
             ingress.paused = True
             self._signal(in_port, now_ps, -1, True)
+        out.enqueue(packet, now_ps)
+        if packet.enter_ps < 0:
+            self._release(packet, now_ps, -1)
+            return
+        out.unreleased.append(packet)
+        if not out.paused and not out.down and not out.depart_armed:
+            self._arm_departure(out)
 
     @staticmethod
     def _held_frames(port: Any, now_ps: int) -> list[Any]:
-        frames = [p for p in port.fifo if p.start_ps >= now_ps]
+        frames = [p for p in port.fifo if p.start_ps >= now_ps and p.enter_ps >= 0]
         frames.extend(port.waiting)
         return frames
 
@@ -111,18 +114,21 @@ class Switch:
         packet = unreleased[0]
         if packet.start_ps == now:
             unreleased.popleft()
-            self.held -= packet.size
-            in_port = packet.ingress
-            ingress = in_port.ingress
-            self.buffer.release(ingress, packet.size)
-            if self.buffer.may_resume(ingress):
-                ingress.paused = False
-                self._signal(in_port, now, port.index, False)
+            self._release(packet, now, port.index)
             if self.held < self.calm_again and not any(i.paused for i in self.buffer.ingresses):
                 self._become_calm()
                 return
         if unreleased and not port.depart_armed:
             self._arm_departure(port)
+
+    def _release(self, packet: Any, now_ps: int, departed_index: int) -> None:
+        self.held -= packet.size
+        in_port = packet.ingress
+        ingress = in_port.ingress
+        self.buffer.release(ingress, packet.size)
+        if self.buffer.may_resume(ingress):
+            ingress.paused = False
+            self._signal(in_port, now_ps, departed_index, False)
 
     def _signal(self, in_port: Any, now_ps: int, departed_index: int, pause: bool) -> None:
         """Tell the sender behind in_port to stop or to go on."""
