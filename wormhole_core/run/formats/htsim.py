@@ -79,7 +79,9 @@ def read_cm(path: object, lenient: bool = False) -> ConnectionMatrix:
                 raise InputError(f"{shown(text)}: expected '{words[0]} COUNT' once", path, line)
             declared[key], lines[key] = whole(words[1], words[0], path, line), line
         elif "->" in words[0]:
-            connections.append(_connection(words, declared.get("nodes", 0), path, line))
+            if "nodes" not in declared:
+                raise InputError("no line 'Nodes' before the first connection; expected 'Nodes COUNT'", path, line)
+            connections.append(_connection(words, declared["nodes"], path, line))
         elif key == "trigger":
             _trigger(words, triggers, path, line)
         elif key == "failure":
