@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import wormhole_core.builtin
 from wormhole_core import PLUGIN_API, __version__
 from wormhole_core.errors import ConfigError, InputError, PluginError
 from wormhole_core.plugins import load_plugins
@@ -104,6 +105,16 @@ def test_one_component_name_in_two_plugins_is_refused(site):
         "disable one of them (--disable-plugin b)"
     )
     assert load_plugins(disabled=["b"]).registry.get("cca", "bbr").plugin == "a"
+
+
+def test_tolerant_loading_drops_all_a_refused_plugin_offers(site):
+    lone = "@hookimpl\ndef wormhole_routings():\n    return [Component(name='lone', build=print, summary='s')]\n"
+    site.add("a-cca", "1", "a", "wt_a", ONE.format("bbr"))
+    site.add("b-cca", "2", "b", "wt_b", ONE.format("bbr") + lone)
+    plugins = load_plugins(tolerant=True)
+    assert [(b.name, "both offer the cca 'bbr'" in b.error) for b in plugins.broken] == [("b", True)]
+    assert [e.owner for e in plugins.registry.entries()] == ["cca 'bbr' (a-cca 1)"]
+    assert [i.name for i in plugins.infos] == ["a"] and not plugins.manager.has_plugin("b")
 
 
 def test_one_component_name_twice_in_one_plugin_is_refused(site):
@@ -312,6 +323,9 @@ def test_run_time_errors_are_attributed_to_the_innermost_plugin(site):
     assert plugins.attribute(caught.value).name == "inner"
     plugins.attribute(caught.value)
     assert len(caught.value.__notes__) == 1 and "plugin 'inner' of inner-cca 2" in caught.value.__notes__[0]
+    built_in = load_plugins(builtin=["wormhole_core.builtin.plugin", "wormhole_core.hooks"], tolerant=True)
+    folder = Path(wormhole_core.builtin.__file__).parent
+    assert [info.roots for info in built_in.infos if info.source == "built-in"] == [(str(folder),)]
     own = ValueError()
     assert plugins.attribute(own) is None and not hasattr(own, "__notes__")
 

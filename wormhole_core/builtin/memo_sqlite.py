@@ -76,6 +76,7 @@ class SqliteBackend(MemoBackend):
     def __init__(self, path: str, check: bool = True) -> None:
         self.path = path
         self._touched: Counter[bytes] = Counter()
+        self._held = 0
         self._pid = os.getpid()
         self._connection: sqlite3.Connection | None = self._open(check)
 
@@ -88,7 +89,8 @@ class SqliteBackend(MemoBackend):
 
     def touch(self, key: bytes) -> None:
         self._touched[key] += 1
-        if self._touched.total() >= TOUCHES_HELD:
+        self._held += 1
+        if self._held >= TOUCHES_HELD:
             self._write_touches()
 
     def scan(self) -> Iterator[tuple[bytes, bytes, int, int, str]]:
@@ -164,6 +166,7 @@ class SqliteBackend(MemoBackend):
         if self._touched:
             rows = [(count, key) for key, count in self._touched.items()]
             self._touched.clear()
+            self._held = 0
             self._transaction("UPDATE entries SET uses = uses + ? WHERE key = ?", rows)
 
     @_told

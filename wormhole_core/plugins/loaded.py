@@ -77,9 +77,13 @@ class Plugins:
         self.hook = LifeCycle(self)
 
     def refuse(self, info: PluginInfo, error: WormholeError, cause: BaseException | None = None) -> None:
-        """Raise `error`, or list the plugin as broken if loading is tolerant."""
+        """Raise `error`; if loading is tolerant, list the plugin as broken and drop all it offered."""
         if not self.tolerant:
             raise error from cause
+        if self.manager.has_plugin(info.name):
+            self.manager.unregister(name=info.name)
+        self.registry.discard(info)
+        self.infos = tuple(other for other in self.infos if other != info)
         entry = BrokenPlugin(
             name=info.name, distribution=info.distribution, version=info.version, error=str(error)
         )

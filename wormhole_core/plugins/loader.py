@@ -85,8 +85,6 @@ def load_plugins(
     plugins.infos = tuple(loaded)
     for info in loaded:
         _fill_registry(plugins, info, tracer)
-    kept = {entry.name for entry in plugins.broken}
-    plugins.infos = tuple(info for info in loaded if info.name not in kept)
     return plugins
 
 
@@ -192,7 +190,9 @@ def _register(plugins: Plugins, candidate: Candidate, tracer: Tracer) -> PluginI
     try:
         plugin = candidate.load()
         if info.source == "built-in":
-            info = attrs.evolve(info, roots=(str(Path(plugin.__file__).resolve().parent),))
+            # `folder/plugin.py` speaks for its folder, any other module for itself alone.
+            file = Path(plugin.__file__).resolve()
+            info = attrs.evolve(info, roots=(str(file.parent if file.stem == "plugin" else file),))
         _register_checked(manager, info, plugin)
     except WormholeError as error:
         message = str(error) if isinstance(error, PluginError) else f"{info} failed to load: {error}"
@@ -258,6 +258,8 @@ def _fill_registry(plugins: Plugins, info: PluginInfo, tracer: Tracer) -> None:
         for implementation in getattr(plugins.manager.hook, hook).get_hookimpls():
             if implementation.plugin is not plugin:
                 continue
+            if info not in plugins.infos:       # refused at an earlier hook
+                return
             try:
                 components = check_components(info, hook, implementation.function())
                 for component in components:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -100,6 +101,11 @@ class Registry:
             )
         table[entry.name] = entry
 
+    def discard(self, info: PluginInfo) -> None:
+        """Forget everything a plugin offered."""
+        for kind, table in self._tables.items():
+            self._tables[kind] = {name: entry for name, entry in table.items() if entry.info != info}
+
     def _table(self, kind: str) -> dict[str, Entry]:
         if kind not in self._tables:
             raise ConfigError(f"unknown kind {kind!r}{near_match(kind, KINDS) or '.'} Known: {', '.join(KINDS)}")
@@ -167,7 +173,7 @@ def innermost(error: BaseException, roots: tuple[str, ...]) -> tuple[str, int] |
     """File and line of the innermost traceback frame whose file lies in one of `roots`."""
     found, trace = None, error.__traceback__
     while trace is not None:
-        filename = trace.tb_frame.f_code.co_filename
+        filename = os.path.realpath(trace.tb_frame.f_code.co_filename)      # roots are real paths, too
         if covering_root(filename, roots):
             found = (filename, trace.tb_lineno)
         trace = trace.tb_next
@@ -176,6 +182,5 @@ def innermost(error: BaseException, roots: tuple[str, ...]) -> tuple[str, int] |
 
 def covering_root(filename: str, roots: tuple[str, ...]) -> str | None:
     """The longest of `roots` that is `filename` or a folder above it."""
-    hits = [root for root in roots if filename == root or filename.startswith(root.rstrip("/\\") + "/")
-            or filename.startswith(root.rstrip("/\\") + "\\")]
+    hits = (root for root in roots if filename == root or filename.startswith(root + os.sep))
     return max(hits, key=len, default=None)
