@@ -241,8 +241,8 @@ class _Builder:
 
     def _notes(self) -> Iterator[str]:
         if self.enlarged:
-            yield f"{self.enlarged} forward collectives below {MIN_FORWARD_BYTES} B enlarged to it, as the policy says"
+            yield f"forward collectives enlarged to {MIN_FORWARD_BYTES} B, as the policy says: {self.enlarged}"
         if self.placeholders:
-            yield f"{self.placeholders} collectives of fewer bytes than ranks left out as placeholders"
+            yield f"collectives left out as placeholders (fewer bytes than ranks): {self.placeholders}"
         if self.parsed.pp_comm_bytes:
             yield f"pp_comm of {self.parsed.pp_comm_bytes} B ignored: pipeline transfers are not simulated"
