@@ -77,8 +77,8 @@ def collective_bytes(algorithm: str, ranks: int, size_bytes: int, rank: int) -> 
         return size - chunk(rank), (ranks - 1) * chunk(rank)
     if algorithm == "send-recv":
         return (size, 0) if rank == 0 else (0, size)
-    children = steps(algorithm, ranks) - rank.bit_length()
-    sends = sum(1 for s in range(rank.bit_length(), rank.bit_length() + children) if rank + (1 << s) < ranks)
+    first = rank.bit_length()  # the step after the one in which the rank is reached
+    sends = sum(1 for step in range(first, steps(algorithm, ranks)) if rank + (1 << step) < ranks)
     return sends * size, size if rank else 0
 
 
@@ -143,7 +143,9 @@ class CollectiveRun:
         """
         ready: list[tuple[int, int]] = []
         for transfer_id in transfer_ids:
-            owner, step, rank = transfer_id  # type: ignore[misc]
+            if not (isinstance(transfer_id, tuple) and len(transfer_id) == 3):
+                raise ValueError(f"transfer {transfer_id!r} is not one of a collective")
+            owner, step, rank = transfer_id
             if owner != self.collective.id or (step, rank) not in self._active:
                 raise ValueError(f"transfer {transfer_id!r} is not under way in collective {self.collective.id!r}")
             self._active.remove((step, rank))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import attrs
 
-from wormhole_core import Graph, Stream, add_link, add_switch, new_graph, positive
+from wormhole_core import Graph, Stream, add_link, new_graph, positive
 
-from ._build import DEFAULT_DELAY_PS, DEFAULT_RATE_BPS, declare
+from ._build import DEFAULT_DELAY_PS, DEFAULT_RATE_BPS, add_switches, declare
 
 
 @attrs.frozen(kw_only=True)
@@ -25,9 +25,9 @@ def build(config: DumbbellConfig, rng: Stream) -> Graph:
     """Hosts of the left side come first; the bottleneck is the last link."""
     side = config.hosts_per_side
     graph = new_graph(2 * side)
-    switches = [add_switch(graph), add_switch(graph)]
+    switches = add_switches(graph, 2, tier=1)
     for host in range(2 * side):
         add_link(graph, host, switches[host // side], config.host_rate_bps, config.delay_ps)
-    add_link(graph, *switches, config.bottleneck_rate_bps, config.bottleneck_delay_ps)
+    add_link(graph, switches[0], switches[1], config.bottleneck_rate_bps, config.bottleneck_delay_ps)
     bisection = min(side * config.host_rate_bps, config.bottleneck_rate_bps)
     return declare(graph, "dumbbell", diameter_hops=3, equal_paths=1, bisection_bps=bisection, notes=[])
