@@ -58,6 +58,16 @@ def test_topology_lines(write):
     ]
 
 
+def test_a_forced_dialect_is_for_topologies_only(write):
+    topology = write("t.txt", "3 1 2 2\n0 2 100Gbps 1us 0\n1 2 25Gbps 1us 0\n")
+    assert facts(topology, format="hpcc", lenient=True)["kind"] == "hpcc3"
+    flows = write("flow.txt", "1\n0 1 3 100 5000000 2\n")
+    assert facts(flows, format="hpcc")["kind"] == "hpcc-flow"
+    one_line = write("one.txt", "hello 3 1 2")
+    with pytest.raises(InputError, match=r"one\.txt:1: the header's nodes \(hpcc3\) is 'hello'"):
+        facts(one_line, format="hpcc")
+
+
 def test_flow_lines(write):
     path = write("flow.txt", "1\n0 1 3 100 5000000 2\n7 7 7 7 7 7\n")
     assert describe(path) == [

@@ -6,7 +6,7 @@
 exception that leaves this package for it is InputError.
 """
 
-from .describe import describe, facts, flow_facts, topology_facts, workload_facts
+from .describe import describe, describe_facts, facts, flow_facts, topology_facts, workload_facts
 from .detect import KINDS, detect
 from .fct import FctWriter, fct_line, write_fct
 from .flows import Flow, FlowsFile, number_ports, read_flows
@@ -30,6 +30,7 @@ __all__ = [
     "SimaiWorkload",
     "TopologyFile",
     "describe",
+    "describe_facts",
     "detect",
     "distances_from",
     "facts",

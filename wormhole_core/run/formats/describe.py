@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from ...errors import InputError
 from ...units import PS_PER_NS, PS_PER_S, format_rate, format_size, format_time
 from .detect import detect
 from .flows import FlowsFile, read_flows
@@ -21,10 +22,16 @@ _TOPOLOGIES = ("neutral-topology", "hpcc-topology", "simai-topology", "htsim-top
 def facts(path: object, lenient: bool = False, format: str = "auto") -> dict[str, Any]:
     """Everything countable about a file; keys depend on its kind, `kind` and `notes` are always there.
 
-    format: forces a topology dialect. Raises InputError if the file is not valid (lenient: reads on,
+    format: the dialect if it is a topology (or cannot be told from its text). lenient: rows missing
+    against a declared count pass. Raises InputError if the file is not valid (lenient: reads on,
     and says so under `valid`).
     """
-    kind = detect(path) if format == "auto" else "hpcc-topology"
+    try:
+        kind = detect(path)
+    except InputError:
+        if format == "auto":
+            raise
+        kind = "hpcc-topology"
     if kind in _TOPOLOGIES:
         return topology_facts(read_topology(path, format, lenient))
     if kind in ("neutral-flows", "hpcc-flow"):
@@ -140,10 +147,14 @@ def _matrix_facts(path: object, lenient: bool) -> dict[str, Any]:
 
 def describe(path: object, lenient: bool = False, format: str = "auto") -> list[str]:
     """Lines that say what was understood, for `validate`. Raises InputError."""
-    known = facts(path, lenient, format)
-    kind = known.pop("kind")
-    notes = known.pop("notes")
-    return [f"{path}: {kind}", *_lines(kind, known), *(f"note: {note}" for note in notes)]
+    return describe_facts(path, facts(path, lenient, format))
+
+
+def describe_facts(path: object, known: dict[str, Any]) -> list[str]:
+    """The lines of `describe` from what `facts` returned, without reading the file again."""
+    rest = {key: value for key, value in known.items() if key not in ("kind", "notes")}
+    notes = (f"note: {note}" for note in known["notes"])
+    return [f"{path}: {known['kind']}", *_lines(known["kind"], rest), *notes]
 
 
 def _lines(kind: str, known: dict[str, Any]) -> list[str]:
