@@ -71,7 +71,7 @@ def _print_options(console: Console, config: type, what: str) -> None:
         console.print(f"{what} has no options")
         return
     notes = field_notes(config)
-    rows = [(a.name, unit_of(a), default_of(a), notes.get(a.name, "")) for a in fields]
+    rows = [(a.name, unit_of(a), default_of(a, config is not RunConfig), notes.get(a.name, "")) for a in fields]
     console.print(columns_table("Options", ("option", "unit", "default", "what it is"), rows))
 
 
@@ -84,13 +84,13 @@ def unit_of(field: Any) -> str:
     return {"bool": "switch", "int": "count", "float": "number", "str": "text"}.get(kind, kind)
 
 
-def default_of(field: Any) -> str:
-    """As a user would write it."""
+def default_of(field: Any, derives: bool = True) -> str:
+    """As a user would write it. derives: None means that the value follows from others."""
     value = field.default
     if value is attrs.NOTHING:
         return "(required)"
     if value is None:
-        return "derived" if any(field.name.endswith(suffix) for suffix in UNITS) else "none"
+        return "derived" if derives and any(field.name.endswith(suffix) for suffix in UNITS) else "none"
     if isinstance(value, bool):
         return str(value).lower()
     for suffix, form in FORMATS.items():
@@ -100,7 +100,14 @@ def default_of(field: Any) -> str:
 
 
 def field_notes(config: type) -> dict[str, str]:
-    """The text below each field in the class body, where its source can be read."""
+    """The text below each field in the class body, where its source can be read; inherited ones too."""
+    notes: dict[str, str] = {}
+    for base in reversed(config.__mro__[:-1]):
+        notes.update(_own_field_notes(base))
+    return notes
+
+
+def _own_field_notes(config: type) -> dict[str, str]:
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(config)))
     except (OSError, TypeError, SyntaxError):

@@ -17,6 +17,7 @@ from ..units import format_size, format_time
 REDRAW_S = 0.1
 PLAIN_EVERY_S = 3.0
 BAR_CELLS = 16
+MIN_BAR_WIDTH = 40
 
 
 def make_watcher(quiet: bool, console: Console | None = None) -> Watcher:
@@ -105,7 +106,7 @@ def progress_line(progress: Progress, width: int, bar: bool = True) -> Text:
     """As much as fits: share of the work, simulated time, flows, time left, bytes, events per second."""
     share = progress.share
     line = Text()
-    if bar and share is not None:
+    if bar and share is not None and width >= MIN_BAR_WIDTH:
         full = round(share * BAR_CELLS)
         line.append("━" * full, style="cyan").append("━" * (BAR_CELLS - full), style="bright_black")
         line.append(" ")

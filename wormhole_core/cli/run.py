@@ -36,9 +36,9 @@ def run(args: argparse.Namespace) -> int:
             keep_records=False,
         )
     except (StalledError, KeyboardInterrupt) as error:
-        result = getattr(error, "result", None)
-        if result is None:
+        if not hasattr(error, "result"):
             raise
+        result = error.result
         code = error.exit_code if isinstance(error, StalledError) else EXIT_INTERRUPTED
         print(str(error) or "interrupted; what was done by then is kept", file=sys.stderr)
     if args.json:

@@ -39,9 +39,12 @@ def headline(summary: Mapping[str, Any]) -> Text:
     if pending:
         text.append(f" done, {pending:,} pending", style="default not bold")
     text.append(
-        f", {format_size(summary['bytes_done'])} in {format_time(summary['simulated_ps'])} of simulated time"
-        f" ({summary['hosts']} hosts, mode {summary['mode']}, seed {summary['seed']})",
+        f", {format_size(summary['bytes_done'])} in {format_time(summary['simulated_ps'])} simulated",
         style="default not bold",
+    )
+    text.append(
+        f"\n{summary['hosts']} hosts, {summary['mode']} mode, {summary['model']} model, seed {summary['seed']}",
+        style="dim",
     )
     return text
 
@@ -51,14 +54,17 @@ def collectives_table(summary: Mapping[str, Any]) -> Table | None:
     rows = summary["collectives"]
     if not rows:
         return None
-    table = _table(
-        "Collectives", "what", "#algorithm", ">ranks", ">size", ">count", ">mean time", ">max time", ">bus bandwidth"
-    )
+    table = _table("Collectives", "what", "algorithm", ">ranks x size", ">count", ">mean", ">max", ">bus rate")
     for row in rows[:MAX_COLLECTIVES]:
         table.add_row(
-            _named(row), row["algorithm"], str(row["ranks"]), format_size(row["bytes"]), str(row["count"]),
-            format_time(row["mean_ps"]), format_time(row["max_ps"]), format_rate(row["bus_bps"]),
-        )  # fmt: skip
+            _named(row),
+            row["algorithm"],
+            f"{row['ranks']} x {format_size(row['bytes'])}",
+            f"{row['count']:,}",
+            format_time(row["mean_ps"]),
+            format_time(row["max_ps"]),
+            format_rate(row["bus_bps"]),
+        )
     if len(rows) > MAX_COLLECTIVES:
         table.caption = f"and {len(rows) - MAX_COLLECTIVES} more kinds"
     return table
@@ -70,9 +76,7 @@ def flows_table(summary: Mapping[str, Any]) -> Table | None:
     if not rows:
         return None
     percents = (*(key for key in ("p50", "p90", "p99") if f"{key}_ps" in rows[0]), "max")
-    table = _table(
-        "Flow completion time, and slowdown against an empty network", "flows", ">count", *(f">{p}" for p in percents)
-    )
+    table = _table("Flow completion time and slowdown", "flows", ">count", *(f">{p}" for p in percents))
     for row in rows:
         cells = (f"{format_time(row[f'{p}_ps'])}\n{row[f'{p}_slowdown']:.2f} x" for p in percents)
         table.add_row(_named(row), f"{row['count']:,}", *cells)
@@ -110,7 +114,7 @@ def facts(summary: Mapping[str, Any]) -> Table:
         "cost",
         f"{cost['events_executed']:,} events, {cost['frame_hops']:,} frame-hops"
         + (f" ({rate:,} per CPU second)" if rate else "")
-        + f", {cost['cpu_s']:.2f} s CPU, {cost['wall_s']:.2f} s wall clock"
+        + f"\n{cost['cpu_s']:.2f} s CPU, {cost['wall_s']:.2f} s wall clock"
         + (f", {format_size(memory)} memory" if memory else ""),
     )
     if summary["derived"]:
@@ -128,11 +132,17 @@ def columns_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[st
 
 def _table(title: str, *headers: str) -> Table:
     table = Table(
-        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1)
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
     )
     for header in headers:
         right = header.startswith(">")
-        table.add_column(header.lstrip(">#"), justify="right" if right else "left", overflow="fold", no_wrap=right)
+        table.add_column(header.lstrip(">"), justify="right" if right else "left", overflow="fold", no_wrap=right)
     return table
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 
@@ -12,7 +13,7 @@ from rich.text import Text
 from ..errors import EXIT_OK, WormholeError
 from ..run.build import build
 from ..run.experiment import Origin, read_experiment
-from ..run.formats import FORMATS, describe, detect, facts, read_flows, read_topology
+from ..run.formats import FORMATS, TopologyFile, describe, detect, facts, read_flows, read_topology
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -33,7 +34,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Examine every file; exit code of the first bad one."""
     console, code, gathered = Console(highlight=False), EXIT_OK, []
-    topology = None
+    topology = _only_topology(args)
     for path in args.files:
         try:
             if path.endswith(".toml"):
@@ -41,10 +42,7 @@ def run(args: argparse.Namespace) -> int:
             else:
                 known = facts(path, args.lenient, args.format)
                 lines = describe(path, args.lenient, args.format)
-                kind = detect(path) if args.format == "auto" else "topology"
-                if "topology" in kind and "hosts" in known:
-                    topology = read_topology(path, args.format, args.lenient)
-                elif topology is not None and "flows_present_in_file" in known:
+                if topology is not None and "flows_present_in_file" in known:
                     read_flows(path, topology, lenient=args.lenient)
                     lines.append(f"all flows run between hosts of {topology.path}")
         except WormholeError as error:
@@ -60,6 +58,16 @@ def run(args: argparse.Namespace) -> int:
         json.dump(gathered, sys.stdout, indent=2, default=str)
         print()
     return code
+
+
+def _only_topology(args: argparse.Namespace) -> TopologyFile | None:
+    """The topology among the files, if it is one: flows are then checked against it."""
+    found = []
+    for path in args.files:
+        with contextlib.suppress(WormholeError):
+            if not path.endswith(".toml") and "topology" in detect(path):
+                found.append(read_topology(path, args.format, args.lenient))
+    return found[0] if len(found) == 1 else None
 
 
 def _experiment(path: str, args: argparse.Namespace) -> tuple[list[str], dict[str, object]]:

@@ -10,7 +10,8 @@ from typing import Any
 import attrs
 
 from .. import Component, Graph, Stream, Workload, hookimpl
-from ..component import between, one_of, optional, positive
+from ..component import between, optional
+from .simai_program import SimaiOptions
 
 
 @attrs.frozen(kw_only=True)
@@ -37,27 +38,18 @@ class FlowsConfig:
 
 
 @attrs.frozen(kw_only=True)
-class SimaiConfig:
+class SimaiConfig(SimaiOptions):
     """A SimAI workload file and how it is laid on the hosts of the topology."""
 
     path: str
-    columns: str = "fwd,ig,wg"
-    """Which collectives to run, of fwd, ig and wg, separated by commas."""
-    size_scale: float = positive(default=1.0)
-    """Collectives are this many times as large as written."""
-    compute_scale: float = between(0.0, 1e9, default=1.0)
-    """Computing takes this many times as long as written."""
-    passes: int = positive(default=1)
-    """How many iterations."""
     tp: int | None = optional()
     """Tensor-parallel group size, instead of the file's."""
     ep: int | None = optional()
     """Expert-parallel group size, instead of the file's."""
     pp: int | None = optional()
     """Pipeline-parallel group size, instead of the file's."""
-    placeholders: str = one_of("skip", "run", default="skip")
-    """Collectives of 1 byte are placeholders."""
     lenient: bool = False
+    """Run what is there if the file has another number of rows than it declares."""
 
 
 def build_file_topology(config: FileTopologyConfig, rng: Stream) -> Graph:
@@ -78,7 +70,8 @@ def build_flows(config: FlowsConfig, hosts: tuple[int, ...], rng: Stream, graph:
     from .workload_flows import FlowsWorkload
 
     read = read_flows(config.path, graph, paths=config.paths, lenient=config.lenient)
-    return FlowsWorkload(read.flows)
+    records: list[Any] = list(read.flows)
+    return FlowsWorkload(records, notes=[f"{config.path}: {note}" for note in read.notes])
 
 
 def build_simai(config: SimaiConfig, hosts: tuple[int, ...], rng: Stream) -> Workload:
@@ -86,7 +79,11 @@ def build_simai(config: SimaiConfig, hosts: tuple[int, ...], rng: Stream) -> Wor
     from .formats import read_simai_workload
     from .workload_simai import SimaiWorkload
 
-    return SimaiWorkload(read_simai_workload(config.path, lenient=config.lenient), hosts, config)
+    parsed = read_simai_workload(config.path, lenient=config.lenient)
+    for name in ("tp", "ep", "pp"):
+        if getattr(config, name) is not None:
+            setattr(parsed, name, getattr(config, name))
+    return SimaiWorkload(parsed, hosts, config)
 
 
 @hookimpl

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,10 @@ NESTED = ("acceleration", "observers")
 MODES = ("packet",)
 MODELS = ("event", "process")
 OUTPUTS = ("flows", "links", "collectives")
+
+
+def _names(value: str | Iterable[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 @attrs.frozen(kw_only=True)
@@ -43,7 +47,7 @@ class RunConfig:
     """Start times are moved by up to this much (drawn from the seed)."""
     lenient: bool = False
     """Files with fewer rows than they declare are run as far as they go."""
-    outputs: tuple[str, ...] = attrs.field(default=OUTPUTS, converter=lambda v: tuple([v] if isinstance(v, str) else v))
+    outputs: tuple[str, ...] = attrs.field(default=OUTPUTS, converter=_names)
     """Tables written besides result.json."""
 
     @outputs.validator

@@ -1,7 +1,7 @@
 """The result folder: tables written row by row as the run goes, result.json as the mark of its end.
 
 `result.json` says `"status": "partial"` from the first moment and is replaced in one step when the
-run ends, so a folder never looks complete when it is not. Column meanings are in `docs/model.md`.
+run ends, so a folder never looks complete when it is not. What the columns mean is in `docs/results.md`.
 """
 
 from __future__ import annotations
@@ -154,8 +154,8 @@ def link_row(record: LinkRecord, end_ps: int) -> tuple[Any, ...]:
     """The cells of `LINK_COLUMNS`; end_ps: simulated length of the run."""
     return (
         record.link_index, record.node, record.peer, record.rate_bps, f"{utilisation(record, end_ps):.6f}",
-        record.tx_bytes, record.tx_frames, record.busy_ps, record.max_queue_bytes, record.drops, record.dropped_bytes, record.marks,
-        record.pauses, record.paused_ps,
+        record.tx_bytes, record.tx_frames, record.busy_ps, record.max_queue_bytes, record.drops,
+        record.dropped_bytes, record.marks, record.pauses, record.paused_ps,
     )  # fmt: skip
 
 
