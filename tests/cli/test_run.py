@@ -229,3 +229,13 @@ def test_plain_progress_when_there_is_no_terminal(cli, files, monkeypatch, small
     assert answer.result["status"] == "complete"
     assert "% · " in answer.err and "3 flows" in answer.err and "events/s" in answer.err
     assert "\x1b" not in answer.err
+
+
+def test_options_may_be_set_before_their_component(cli, files):
+    answer = cli("run", files / "exp.toml", "--set", "cca.eta=0.9", "--set", "cca.plugin=hpcc", "--json", "--quiet")
+    assert answer.result["experiment"]["cca"] == {"plugin": "hpcc", "eta": 0.9}
+
+
+def test_a_stop_is_said_in_the_headline(cli, files):
+    assert "pending, 0 B in" in (out := cli("run", files / "exp.toml", "--set", "run.stop_ps=2us").out)
+    assert out.startswith("Partial") and "stopped at 2 us (run.stop_ps)" in out

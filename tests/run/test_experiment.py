@@ -122,3 +122,15 @@ def test_toml_faults_have_their_line(tmp_path):
     with pytest.raises(InputError) as caught:
         read_experiment(tmp_path / "x.toml")
     assert caught.value.line == 2
+
+
+def test_another_component_forgets_the_options_of_the_first():
+    experiment = experiment_from(
+        {"cca": {"plugin": "hpcc", "eta": 0.9}, "workload": {"flows": "f.csv", "paths": "p.csv"}}
+    )
+    experiment.set("cca.plugin", "hpcc", Origin())
+    assert experiment.sections["cca"] == {"plugin": "hpcc", "eta": 0.9}
+    experiment.set("cca.plugin", "none", Origin())
+    assert experiment.sections["cca"] == {"plugin": "none"}
+    experiment.set("workload.simai", "w.txt", Origin())
+    assert experiment.sections["workload"] == {"simai": "w.txt"}

@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import ConfigError
 from ..plugins import Plugins
 from ..run.build import apply_preset, unknown_file
-from ..run.experiment import MODELS, MODES, Experiment, Origin, parse_setting, read_experiment
+from ..run.experiment import CHOOSERS, MODELS, MODES, Experiment, Origin, parse_setting, read_experiment
 
 QUICK_RUN = ("topology", "flows", "simai", "workload")
 
@@ -67,8 +67,9 @@ def experiment_from_args(args: argparse.Namespace, plugins: Plugins) -> Experime
     if args.preset:
         apply_preset(experiment, plugins, args.preset, Origin(text=f"--preset {args.preset}"), args.cca)
     _apply_quick_options(experiment, args, plugins)
-    for text in args.set:
-        key, value = parse_setting(text)
+    settings = [(text, *parse_setting(text)) for text in args.set]
+    settings.sort(key=lambda setting: setting[1].partition(".")[2] not in CHOOSERS)  # components before their options
+    for text, key, value in settings:
         origin = Origin(text=f"--set {text}")
         if key == "cca.preset":
             apply_preset(experiment, plugins, str(value), origin)

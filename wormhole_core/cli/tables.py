@@ -42,6 +42,8 @@ def headline(summary: Mapping[str, Any]) -> Text:
         f", {format_size(summary['bytes_done'])} in {format_time(summary['simulated_ps'])} simulated",
         style="default not bold",
     )
+    if status == "partial":
+        text.append(f"\n{summary['reason']}", style="default not bold")
     text.append(
         f"\n{summary['hosts']} hosts, {summary['mode']} mode, {summary['model']} model, seed {summary['seed']}",
         style="dim",

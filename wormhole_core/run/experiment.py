@@ -21,6 +21,8 @@ from ..errors import ConfigError, InputError, WormholeError
 SECTIONS = ("topology", "workload", "cca", "routing", "network", "acceleration", "observers", "run")
 NESTED = ("acceleration", "observers")
 """Sections whose values may be tables: `[observers.trace]`, `--set acceleration.memo.path=x`."""
+CHOOSERS = ("plugin", "file", "flows", "simai")
+"""Options that say which component a section is about; the rest of the section are its options."""
 MODES = ("packet",)
 MODELS = ("event", "process")
 OUTPUTS = ("flows", "links", "collectives")
@@ -86,7 +88,9 @@ class Experiment:
     source: str | None = None
 
     def set(self, key: str, value: Any, origin: Origin) -> None:
-        """Set one value by its dotted name, e.g. `network.pfc`; raises if there is no such section."""
+        """Set one value by its dotted name, e.g. `network.pfc`; raises if there is no such section.
+
+        Choosing another component (`cca.plugin`) forgets the options of the one before."""
         section, _, name = key.partition(".")
         if section not in SECTIONS:
             raise origin.error(
@@ -97,6 +101,8 @@ class Experiment:
         table, path = self.sections[section], tuple(name.split("."))
         if len(path) > (2 if section in NESTED else 1) and not _is_table_option(table, path):
             raise origin.error(f"{key!r} is nested too deeply; expected {section}.OPTION")
+        if name in CHOOSERS and any(table[other] != value for other in CHOOSERS if other in table):
+            table.clear()
         for part in path[:-1]:
             inner = table.get(part)
             if isinstance(inner, str):  # `memo = "sqlite"` is short for `memo = {plugin = "sqlite"}`

@@ -105,11 +105,11 @@ class ResultFolder(Observer):
                 record.duration_ps, bus_bps(record), record.job,
             ))  # fmt: skip
 
-    def write_links(self, records: Iterable[LinkRecord], end_ps: int) -> None:
+    def write_links(self, records: Iterable[LinkRecord], span_ps: int) -> None:
         """links.csv, at the end of the run."""
         writer = self._table("links", LINK_COLUMNS)
         if writer is not None:
-            writer.writerows(link_row(record, end_ps) for record in records)
+            writer.writerows(link_row(record, span_ps) for record in records)
 
     def flush(self) -> None:
         """Hand all rows so far to the operating system; raises OutputError (disk full)."""
@@ -150,18 +150,18 @@ def flow_row(record: FlowRecord) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def link_row(record: LinkRecord, end_ps: int) -> tuple[Any, ...]:
-    """The cells of `LINK_COLUMNS`; end_ps: simulated length of the run."""
+def link_row(record: LinkRecord, span_ps: int) -> tuple[Any, ...]:
+    """The cells of `LINK_COLUMNS`; span_ps: from the first flow's start to the end."""
     return (
-        record.link_index, record.node, record.peer, record.rate_bps, f"{utilisation(record, end_ps):.6f}",
+        record.link_index, record.node, record.peer, record.rate_bps, f"{utilisation(record, span_ps):.6f}",
         record.tx_bytes, record.tx_frames, record.busy_ps, record.max_queue_bytes, record.drops,
         record.dropped_bytes, record.marks, record.pauses, record.paused_ps,
     )  # fmt: skip
 
 
-def utilisation(record: LinkRecord, end_ps: int) -> float:
-    """Share of the run in which the link was sending."""
-    return record.busy_ps / end_ps if end_ps else 0.0
+def utilisation(record: LinkRecord, span_ps: int) -> float:
+    """Share of the time in which the link was sending; span_ps: from the first flow to the end."""
+    return record.busy_ps / span_ps if span_ps else 0.0
 
 
 def bus_bps(record: CollectiveRecord) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 from ..contracts.observer import Observer, RunInfo
 from ..contracts.result import Result
 from ..errors import ConfigError, StalledError
+from ..units import format_time
 from .build import Parts, build
 from .experiment import Experiment
 from .manifest import make_manifest
@@ -118,7 +119,7 @@ def drive(engine: Any, parts: Parts, recorder: Recorder, watcher: Watcher, clock
         )
     if engine.finished:
         return "complete", None
-    return "partial", f"stopped at run.stop_ps = {parts.run.stop_ps}"
+    return "partial", f"stopped at {format_time(parts.run.stop_ps or 0)} (run.stop_ps)"
 
 
 def describe_run(parts: Parts, plugins: Any, folder: Path | None) -> RunInfo:

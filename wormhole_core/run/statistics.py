@@ -74,13 +74,13 @@ def percentile(ordered: Any, percent: float) -> Any:
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
 
 
-def busiest_links(records: Iterable[LinkRecord], end_ps: int, graph: Graph) -> list[dict[str, Any]]:
+def busiest_links(records: Iterable[LinkRecord], span_ps: int, graph: Graph) -> list[dict[str, Any]]:
     """The links that sent the longest, with names people know."""
     order = sorted(records, key=lambda r: (-r.busy_ps, r.link_index, r.node))[:BUSIEST]
     return [
         {
             "link_index": r.link_index, "from": node_name(graph, r.node), "to": node_name(graph, r.peer),
-            "rate_bps": r.rate_bps, "utilisation": round(utilisation(r, end_ps), 6),
+            "rate_bps": r.rate_bps, "utilisation": round(utilisation(r, span_ps), 6),
             "max_queue_bytes": r.max_queue_bytes, "drops": r.drops, "pauses": r.pauses, "marks": r.marks,
         }
         for r in order
