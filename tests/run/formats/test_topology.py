@@ -171,6 +171,12 @@ def test_faults_of_neutral_topologies(write, old, new, message):
         read_topology(write("topology.json", text))
 
 
+@pytest.mark.parametrize("value", ["[" * 100_000, "9" * 10_000])
+def test_json_that_breaks_the_parser(write, value):
+    with pytest.raises(InputError, match="not valid JSON|expected a list|is .*expected an object"):
+        read_topology(write("topology.json", '{"nodes": [' + value))
+
+
 def test_wrong_kind_and_format_are_named(write):
     flows = write("flows.csv", "flow_id,src,dst,bytes,start_ns\n0,0,1,5,0\n")
     with pytest.raises(InputError, match="kind neutral-flows, expected a topology"):
