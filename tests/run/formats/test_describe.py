@@ -49,7 +49,7 @@ def test_topology_lines(write):
     path = write("t.txt", "5 1 2\n4\n0 4 100Gbps 1us 0\n1 4 25Gbps 1us 0\nand so on\n")
     assert describe(path) == [
         f"{path}: hpcc3",
-        "4 hosts, 1 switches, 2 links",
+        "4 hosts, 1 switch, 2 links",
         "link rates: 1 x 25 Gbps, 1 x 100 Gbps; delays: 2 x 1us",
         "links per host: 0/1; at most 2 hops from 0",
         "2 hosts cannot be reached from host 0 (hosts do not forward)",
@@ -72,7 +72,7 @@ def test_flow_lines(write):
     path = write("flow.txt", "1\n0 1 3 100 5000000 2\n7 7 7 7 7 7\n")
     assert describe(path) == [
         f"{path}: hpcc-flow",
-        "1 flows of 1 sources to 1 destinations, 5000000 bytes (5 MB), 5000000 to 5000000",
+        "1 flow of 1 source to 1 destination, 5000000 bytes (5 MB), 5000000 to 5000000",
         "starts from 2 s to 2 s",
         "note: 6 tokens after the declared 1 flows ignored (1 rows of 6 and 0 more)",
     ]

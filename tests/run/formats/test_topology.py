@@ -173,7 +173,7 @@ def test_faults_of_neutral_topologies(write, old, new, message):
 
 @pytest.mark.parametrize("value", ["[" * 100_000, "9" * 10_000])
 def test_json_that_breaks_the_parser(write, value):
-    with pytest.raises(InputError, match="not valid JSON|expected a list|is .*expected an object"):
+    with pytest.raises(InputError, match=r"not valid JSON|expected a list|is .*expected an object"):
         read_topology(write("topology.json", '{"nodes": [' + value))
 
 

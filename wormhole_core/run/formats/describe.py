@@ -162,7 +162,8 @@ def _lines(kind: str, known: dict[str, Any]) -> list[str]:
         return _topology_lines(known)
     if "flows_present_in_file" in known:
         lines = [
-            f"{known['flows']} flows of {known['sources']} sources to {known['destinations']} destinations, "
+            f"{_count(known['flows'], 'flow')} of {_count(known['sources'], 'source')} "
+            f"to {_count(known['destinations'], 'destination')}, "
             f"{known['bytes']} bytes ({format_size(known['bytes'])}), {known['min_bytes']} to {known['max_bytes']}",
             f"starts from {known['first_start_s']:g} s to {known['last_start_s']:g} s",
         ]
@@ -182,13 +183,18 @@ def _lines(kind: str, known: dict[str, Any]) -> list[str]:
     return [f"{key}: {value}" for key, value in known.items()]
 
 
+def _count(number: int, what: str) -> str:
+    plural = "es" if what.endswith("ch") else "s"
+    return f"{number} {what}" if number == 1 else f"{number} {what}{plural}"
+
+
 def _topology_lines(known: dict[str, Any]) -> list[str]:
-    nvs = f", {known['nvswitches']} NVSwitches" if known.get("nvswitches") else ""
+    nvs = f", {_count(known['nvswitches'], 'NVSwitch')}" if known.get("nvswitches") else ""
     rates = ", ".join(f"{count} x {format_rate(int(rate))}" for rate, count in known["link_rates_bps"].items())
     delays = ", ".join(f"{count} x {delay}" for delay, count in known["link_delays"].items())
     degrees = "/".join(map(str, known["host_degree"]))
     lines = [
-        f"{known['hosts']} hosts, {known['switches']} switches{nvs}, {known['links']} links",
+        f"{_count(known['hosts'], 'host')}, {_count(known['switches'], 'switch')}{nvs}, {_count(known['links'], 'link')}",
         f"link rates: {rates or 'none'}; delays: {delays or 'none'}",
         f"links per host: {degrees}; at most {known['max_links_from_first_host']} hops from {known['first_host']}",
     ]
