@@ -194,7 +194,8 @@ def _topology_lines(known: dict[str, Any]) -> list[str]:
     delays = ", ".join(f"{count} x {delay}" for delay, count in known["link_delays"].items())
     degrees = "/".join(map(str, known["host_degree"]))
     lines = [
-        f"{_count(known['hosts'], 'host')}, {_count(known['switches'], 'switch')}{nvs}, {_count(known['links'], 'link')}",
+        f"{_count(known['hosts'], 'host')}, {_count(known['switches'], 'switch')}{nvs}, "
+        f"{_count(known['links'], 'link')}",
         f"link rates: {rates or 'none'}; delays: {delays or 'none'}",
         f"links per host: {degrees}; at most {known['max_links_from_first_host']} hops from {known['first_host']}",
     ]
