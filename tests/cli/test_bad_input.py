@@ -52,7 +52,8 @@ def test_faults_in_an_experiment_are_named_with_their_line(cli, files, extra, li
     [
         (b"", "empty"),
         (b"\n\n", "empty"),
-        (b"\x00\x01\xff\xfe" * 50, "not a text file"),
+        (b"\x00\x01\xff\xfe" * 50, "binary data"),
+        (b"caf\xe9 = 1\n", "not UTF-8"),
         (b"a = 1\n", "'a'"),
         (b"topology = 3\n", "[topology]"),
         (b"[run]\nseed = 1\n", "topology"),
@@ -77,6 +78,7 @@ def test_nothing_to_run(cli):
     ("arguments", "words"),
     [
         (["--set", "network.pcf=1"], ("--set network.pcf=1", "did you mean 'pfc'?")),
+        (["--cca", "hpcc", "--set", "cca.min_rate_bps=100"], ("100 is a rate without a unit", "100Gbps")),
         (["--set", "network=1"], ("network.OPTION",)),
         (["--set", "network.pfc"], ("SECTION.OPTION=VALUE",)),
         (["--set", "net.pfc=1"], ("'net'", "Sections")),

@@ -13,13 +13,13 @@ import attrs
 from rich.console import Console
 from rich.text import Text
 
+from ..component import near_match
+from ..errors import ConfigError
 from ..hooks import KINDS
-from ..run.experiment import RunConfig
-from ..sim.config import NetworkConfig
+from ..run.experiment import SECTION_CONFIGS, RunConfig
 from ..units import format_rate, format_size, format_time
 from .tables import columns_table
 
-SECTIONS = {"network": NetworkConfig, "run": RunConfig}
 FORMATS = {"_ps": format_time, "_bps": format_rate, "_bytes": format_size}
 UNITS = {"_ps": "time", "_bps": "rate", "_bytes": "bytes", "_bits": "bits", "_packets": "packets", "_hops": "hops"}
 
@@ -40,15 +40,12 @@ def run(args: argparse.Namespace) -> None:
     """Print summary, options, presets and reference."""
     console = Console(highlight=False)
     if args.kind == "section":
-        from ..component import near_match
-        from ..errors import ConfigError
-
-        if args.name not in SECTIONS:
+        if args.name not in SECTION_CONFIGS:
             raise ConfigError(
-                f"unknown section {args.name!r}{near_match(args.name, SECTIONS) or ';'} sections: network, run"
+                f"unknown section {args.name!r}{near_match(args.name, SECTION_CONFIGS) or ';'} sections: network, run"
             )
         console.print(Text(f"[{args.name}]", style="bold"))
-        _print_options(console, SECTIONS[args.name], f"[{args.name}]")
+        _print_options(console, SECTION_CONFIGS[args.name], f"[{args.name}]")
         return
     entry = args.plugins.registry.get(args.kind, args.name)
     component = entry.component

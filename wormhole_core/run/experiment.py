@@ -17,12 +17,16 @@ import attrs
 
 from ..component import convert_field, make_config, near_match, non_negative, one_of, optional
 from ..errors import ConfigError, InputError, WormholeError
+from ..sim.config import NetworkConfig
+from .formats.text import read_text
 
 SECTIONS = ("topology", "workload", "cca", "routing", "network", "acceleration", "observers", "run")
 NESTED = ("acceleration", "observers")
 """Sections whose values may be tables: `[observers.trace]`, `--set acceleration.memo.path=x`."""
 CHOOSERS = ("plugin", "file", "flows", "simai")
 """Options that say which component a section is about; the rest of the section are its options."""
+PLAUSIBLE_RATE_BPS = 10**6
+"""Rates below this must be written with their unit."""
 MODES = ("packet",)
 MODELS = ("event", "process")
 OUTPUTS = ("flows", "links", "collectives")
@@ -57,6 +61,10 @@ class RunConfig:
         for name in value:
             if name not in OUTPUTS:
                 raise ValueError(f"outputs must be among {', '.join(OUTPUTS)}, got {name!r}")
+
+
+SECTION_CONFIGS = {"network": NetworkConfig, "run": RunConfig}
+"""Sections whose options are the core's own."""
 
 
 @attrs.frozen
@@ -99,7 +107,7 @@ class Experiment:
         if not name:
             raise origin.error(f"{key!r} names a section, not an option; write {section}.OPTION")
         table, path = self.sections[section], tuple(name.split("."))
-        if len(path) > (2 if section in NESTED else 1) and not _is_table_option(table, path):
+        if len(path) > (2 if section in NESTED else 1):
             raise origin.error(f"{key!r} is nested too deeply; expected {section}.OPTION")
         if name in CHOOSERS and any(table[other] != value for other in CHOOSERS if other in table):
             table.clear()
@@ -151,6 +159,7 @@ class Experiment:
                     f"{owner} has no option {name!r}{hint} options: {', '.join(sorted(fields)) or 'none'}"
                 )
             try:
+                _refuse_bare_rate(name, value)
                 converted = convert_field(fields[name], value)
                 if fields[name].converter is not None:
                     converted = fields[name].converter(converted)
@@ -171,7 +180,7 @@ class Experiment:
 
 def read_experiment(path: str | Path) -> Experiment:
     """Read an experiment file; raises InputError with file and line."""
-    text = _read_text(path)
+    text = read_text(path)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -193,6 +202,13 @@ def experiment_from(source: str | Path | Mapping[str, Any] | Experiment) -> Expe
     if isinstance(source, Mapping):
         return _fill(Experiment(), source, {}, None)
     return read_experiment(source)
+
+
+def _refuse_bare_rate(name: str, value: Any) -> None:
+    """`rate_bps = 100` is surely meant as something else than a hundred bits per second."""
+    bare = str(value).replace("_", "")
+    if name.endswith("_bps") and re.fullmatch(r"\d+(\.\d*)?", bare) and 0 < float(bare) < PLAUSIBLE_RATE_BPS:
+        raise ValueError(f"{value!r} is a rate without a unit; write e.g. {value}Gbps, or {value}bps if that is meant")
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
@@ -234,22 +250,6 @@ def _fill(
     return experiment
 
 
-def _read_text(path: str | Path) -> str:
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read the experiment: {error.strerror or error}; check the path", path) from None
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        raise InputError("not a text file; expected an experiment in TOML", path) from None
-    if not text.strip():
-        raise InputError("the file is empty; an experiment needs at least [topology] and [workload]", path)
-    if "\0" in text:
-        raise InputError("not a text file; expected an experiment in TOML", path)
-    return text
-
-
 def _key_lines(text: str) -> dict[tuple[str, ...], int]:
     """Line of each section and key, for messages. Values spread over lines count at their first."""
     lines: dict[tuple[str, ...], int] = {}
@@ -265,7 +265,3 @@ def _key_lines(text: str) -> dict[tuple[str, ...], int]:
         for end in range(1, len(key) + 1):
             lines.setdefault(key[:end], number)
     return lines
-
-
-def _is_table_option(table: Mapping[str, Any], path: tuple[str, ...]) -> bool:
-    return len(path) == 2 and isinstance(table.get(path[0]), Mapping)
