@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from wormhole_core.api import Watcher, compare, load, simulate
@@ -119,3 +121,45 @@ def test_runs_of_different_flows_cannot_be_compared(plugins):
     a, b = (simulate(INCAST, {"workload.fan_in": n}, plugins=plugins) for n in (2, 3))
     with pytest.raises(CheckFailed, match="2 and 3 flows"):
         compare_results(a, b)
+
+
+def test_an_observer_that_fails_at_its_end_leaves_no_complete_result(tmp_path):
+    (tmp_path / "recorder.py").write_text(
+        "from wormhole_core import Component, Observer, hookimpl\n"
+        "class Recorder(Observer):\n"
+        "    def close(self):\n        raise OSError('disk gone')\n"
+        "@hookimpl\ndef wormhole_observers():\n"
+        "    return [Component(name='recorder', build=lambda config, run: Recorder(), summary='x')]\n"
+    )
+    with pytest.raises(OSError, match="disk gone") as caught:
+        simulate(
+            {**INCAST, "observers": {"recorder": {}}}, plugins=[str(tmp_path / "recorder.py")], out=tmp_path / "out"
+        )
+    assert any("recorder" in note for note in caught.value.__notes__)
+    summary = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert summary["status"] == "partial" and "disk gone" in summary["reason"]
+
+
+def test_observers_see_flows_and_collectives(tmp_path):
+    (tmp_path / "counter.py").write_text(
+        "from wormhole_core import Component, Observer, hookimpl\n"
+        "seen = []\n"
+        "class Counter(Observer):\n"
+        "    def flow_started(self, now_ps, flow_index, transfer):\n        seen.append('started')\n"
+        "    def flow_finished(self, record):\n        seen.append('finished')\n"
+        "    def collective_finished(self, now_ps, collective, started_ps):\n        seen.append('collective')\n"
+        "    def close(self):\n        seen.append('closed')\n"
+        "@hookimpl\ndef wormhole_observers():\n"
+        "    return [Component(name='counter', build=lambda config, run: Counter(), summary='x')]\n"
+    )
+    loaded = load([str(tmp_path / "counter.py")])
+    ring = {**INCAST, "workload": {"plugin": "ring-all-reduce", "size_bytes": "40kB"}, "observers": {"counter": {}}}
+    simulate(ring, plugins=loaded)
+    seen = loaded.manager.get_plugin("counter").seen
+    assert {name: seen.count(name) for name in set(seen)} == {
+        "started": 24,
+        "finished": 24,
+        "collective": 1,
+        "closed": 1,
+    }
+    assert seen[-1] == "closed"

@@ -176,6 +176,7 @@ def test_stopping_early_is_partial_and_no_fault(cli, files):
 @pytest.fixture
 def small_slices(monkeypatch):
     monkeypatch.setattr(runner, "SLICE_EVENTS", 50)
+    monkeypatch.setattr(runner, "SLICE_EVENTS_PER_LINK", 0)
 
 
 def test_ctrl_c_keeps_what_is_there(cli, files, monkeypatch, small_slices):

@@ -56,7 +56,7 @@ def collectives_table(summary: Mapping[str, Any]) -> Table | None:
     rows = summary["collectives"]
     if not rows:
         return None
-    table = _table("Collectives", "what", "algorithm", ">ranks x size", ">count", ">mean", ">max", ">bus rate")
+    table = _table("Collectives", "what", "algorithm", ">size", ">count", ">mean", ">max", ">bus rate")
     for row in rows[:MAX_COLLECTIVES]:
         table.add_row(
             _named(row),
