@@ -101,6 +101,12 @@ class Cca(ABC):
     rate_bps: int | None
     """Pacing rate; None: line rate."""
 
+    @property
+    def target_utilisation(self) -> float:
+        """Share of a switch port's capacity, headers and ACKs included, that this algorithm aims to fill
+        (above 0, at most 1). Only fluid mode reads it."""
+        return 1.0
+
     @abstractmethod
     def on_ack(self, fb: Feedback) -> None:
         """React to one acknowledgement."""

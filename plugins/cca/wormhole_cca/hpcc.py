@@ -102,6 +102,11 @@ class Hpcc(Cca):
         self.rate_bps = line_bps
         self.window_bytes = self._window_max
 
+    @property
+    def target_utilisation(self) -> float:
+        """eta."""
+        return self._eta
+
     def on_ack(self, fb: Feedback) -> None:
         """Equations (2) to (6).
 
