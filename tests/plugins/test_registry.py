@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wormhole_core import Component
-from wormhole_core.errors import ConfigError
+from wormhole_core import Component, Partitioner
+from wormhole_core.errors import ConfigError, PluginError
 from wormhole_core.hooks import KINDS
 from wormhole_core.plugins import Entry, PluginInfo, Registry
 
@@ -41,4 +41,23 @@ def test_names_are_sorted_and_entries_cover_every_kind():
     assert registry.names("cca") == ("a", "b")
     assert [e.name for e in registry.entries()] == ["a", "b"]
     assert all(registry.names(kind) == () for kind in KINDS if kind != "cca")
-    assert registry.get("cca", "a").build(1, 2) == (1, 2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_built_must_be_of_its_kind(kind):
+    component = Component(name="odd", build=lambda *arguments: arguments, summary="s")
+    entry = Entry(kind=kind, component=component, info=INFO)
+    with pytest.raises(PluginError) as caught:
+        entry.build(1, 2)
+    told = str(caught.value)
+    assert told.startswith(f"{kind} 'odd' (dist 1.2): build gave (1, 2) (tuple), expected a ")
+    assert told.endswith(" (plugin 'p'; --disable-plugin p to run without it)")
+
+
+def test_a_good_object_passes_through():
+    class Mine(Partitioner):
+        __slots__ = ()
+
+    mine = Mine()
+    component = Component(name="good", build=lambda: mine, summary="s")
+    assert Entry(kind="partitioner", component=component, info=INFO).build() is mine

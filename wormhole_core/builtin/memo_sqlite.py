@@ -178,7 +178,11 @@ class SqliteBackend(MemoBackend):
             raise InputError("the folder for the memo store does not exist; make it first", path=self.path)
         connection = sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None)
         try:
-            if self._recognise(connection):
+            # In one transaction: else another process may create the store between two of the questions.
+            connection.execute("BEGIN")
+            empty = self._recognise(connection)
+            connection.execute("COMMIT")
+            if empty:
                 self._create(connection)
             _retry(lambda: connection.execute("PRAGMA journal_mode = WAL"))
             connection.execute("PRAGMA synchronous = NORMAL")

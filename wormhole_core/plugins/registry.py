@@ -9,8 +9,28 @@ from typing import Any
 import attrs
 
 from ..component import Component, near_match
+from ..contracts.cca import Cca
+from ..contracts.forward import FastForwardPolicy
+from ..contracts.memo import MemoBackend
+from ..contracts.observer import Observer
+from ..contracts.partition import Partitioner
+from ..contracts.routing import Routing
+from ..contracts.topology import Graph
+from ..contracts.workload import Workload
 from ..errors import ConfigError, PluginError, WormholeError
 from ..hooks import KINDS
+
+BASES: dict[str, type] = {
+    "cca": Cca,
+    "topology": Graph,
+    "routing": Routing,
+    "workload": Workload,
+    "partitioner": Partitioner,
+    "memo-backend": MemoBackend,
+    "fast-forward": FastForwardPolicy,
+    "observer": Observer,
+}
+"""What `build` of each kind must return."""
 
 
 @attrs.frozen(kw_only=True)
@@ -73,13 +93,25 @@ class Entry:
         return f"{self.kind} {self.name!r} ({self.info.origin})"
 
     def build(self, *args: Any) -> Any:
-        """`component.build(*args)`; anything but our own errors becomes a PluginError with its cause."""
+        """`component.build(*args)`, checked to be what its kind needs; anything but our own errors becomes
+        a PluginError with its cause."""
         try:
-            return self.component.build(*args)
+            built = self.component.build(*args)
         except WormholeError:
             raise
         except Exception as error:
-            raise PluginError(f"while building {self.owner}: {describe_error(error, self.info.roots)}") from error
+            what = describe_error(error, self.info.roots)
+            raise PluginError(f"while building {self.owner}: {what}{self._way_out}") from error
+        if not isinstance(built, BASES[self.kind]):
+            wanted = f"{BASES[self.kind].__module__.partition('.')[0]}.{BASES[self.kind].__name__}"
+            raise PluginError(f"{self.owner}: build gave {describe_value(built)}, expected a {wanted}{self._way_out}")
+        return built
+
+    @property
+    def _way_out(self) -> str:
+        if self.info.source == "built-in":
+            return ""
+        return f" (plugin {self.info.name!r}; --disable-plugin {self.info.name} to run without it)"
 
 
 class Registry:
