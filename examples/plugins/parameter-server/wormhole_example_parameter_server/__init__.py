@@ -1,0 +1,1 @@
+"""Parameter servers for Wormhole: `parameter_server` is the workload, `plugin` offers it."""

@@ -1,0 +1,1 @@
+"""PowerTCP for Wormhole: `powertcp` is the algorithm, `plugin` offers it."""
