@@ -25,7 +25,7 @@ class Flow:
 
     __slots__ = (
         "ack_bytes", "ack_every", "ack_key", "ack_path", "ack_router", "acks_owed", "base_rtt_ps", "cca", "cca_receiver",
-        "cca_timer_ps", "data_key", "data_path", "data_router", "dst", "echo_owed", "end_seq", "feedback", "finished",
+        "cca_timer_ps", "data_key", "data_path", "data_router", "dst", "echo_owed", "end_seq", "feedback", "finished", "first_port",
         "fct_ps", "frame_bytes", "gap_ps", "gap_rate", "has_cca_timer", "header_bytes", "ideal_fct_ps", "index", "info",
         "last_gap_ps", "last_size", "line_rate_bps", "nic", "next_send_ps", "partition", "payload_bytes", "rcv",
         "repaces", "resolution_ps", "retransmitted_bytes", "rto_deadline_ps", "rto_ps", "rx_last_byte_ps", "skew_ps",
@@ -90,6 +90,7 @@ class Flow:
         self.data_router: Any = None
         self.ack_router: Any = None
         self.ideal_fct_ps = 0
+        self.first_port: Any = None
         self.nic: Any = None
         self.ticks: Any = None
         self.partition: Any = None
@@ -224,6 +225,12 @@ class Flow:
         due = self.cca.next_timer_ps(now_ps - self.skew_ps)
         return None if due is None else due + self.skew_ps
 
+    def on_cca_timer(self, now_ps: int) -> None:
+        """The time the CCA asked for has come."""
+        self.cca.on_timer(now_ps - self.skew_ps)
+        if self.repaces:
+            self._repace()
+
     # --- receiver ---
 
     def receive_data(self, packet: Packet, now_ps: int) -> Packet | None:
@@ -255,6 +262,8 @@ class Flow:
         path = self.ack_path
         if path is None:
             path = self.ack_router(self.ack_key, now_ps, seq)
+            if path is None:
+                return None
         packet.kind = kind
         packet.first_seq = seq
         packet.seq = rcv.next_seq

@@ -32,6 +32,10 @@ class Tick:
         return self.index < other.index
 
 
+class Halt(Exception):
+    """Raised by a callback that is the last thing to happen: the run is over."""
+
+
 class KernelEnvironment(simpy.Environment):
     """Environment whose clock is integer picoseconds."""
 
@@ -48,7 +52,7 @@ class KernelEnvironment(simpy.Environment):
 
     def advance(self, max_events: int, until_ps: int | None = None) -> bool:
         """Run at most max_events events, none later than until_ps; True if there is nothing left to
-        run within that time."""
+        run within that time, or a callback raised `Halt`."""
         queue = self._queue
         limit = float("inf") if until_ps is None else until_ps
         done = 0
@@ -63,6 +67,8 @@ class KernelEnvironment(simpy.Environment):
                     callback(event)
                 if not event._ok and not hasattr(event, "_defused"):
                     raise event._value
+        except Halt:
+            return True
         finally:
             self.executed += done
         return False

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from ..contracts.cca import Cca, FlowInfo
 from ..contracts.routing import FlowKey, Routing
@@ -23,6 +24,19 @@ INT_ACK_EXTRA_BYTES = 28
 TELEMETRY_BYTES = {"none": 0, "timestamp": 8, "int": 42}
 
 
+class FlowPlan(NamedTuple):
+    """A flow before it exists: its keys, ports there and back, what its CCA is told, its ideal FCT."""
+
+    index: int
+    transfer: Transfer
+    data_key: FlowKey
+    ack_key: FlowKey
+    path: tuple[Any, ...]
+    back: tuple[Any, ...]
+    info: FlowInfo
+    ideal_fct_ps: int
+
+
 class Network:
     """Ports by (node, link index), routes, and how to make a flow."""
 
@@ -35,6 +49,11 @@ class Network:
         self.ports: dict[tuple[int, int], Any] = {}
         self.port_list: list[Any] = []
         self.sports: dict[tuple[int, int], int] = {}
+        self.choices_made = 0
+        # What was worked out for flows before: kept, because in training the same pairs talk for ever.
+        self._only_paths: dict[tuple[int, int], tuple[Any, ...]] = {}
+        self._infos: dict[Any, FlowInfo] = {}
+        self._ideals: dict[Any, int] = {}
         self.alpha_rate_bps = self._nic_rate(self.hosts[0])
         probe = make_cca(self._probe_info(), stream(seed, "probe"))
         self.telemetry = probe.telemetry
@@ -91,6 +110,11 @@ class Network:
                         continue
         return longest
 
+    def take_down(self, link_index: int) -> None:
+        """A link is gone: forget the paths that were worked out."""
+        self.routes.take_down(link_index)
+        self._only_paths.clear()
+
     # --- flows ---
 
     def check_transfer(self, transfer: Transfer) -> None:
@@ -106,8 +130,8 @@ class Network:
         if transfer.size_bytes <= 0:
             raise ConfigError(f"flow {transfer.id}: size is {transfer.size_bytes} B; use at least 1")
 
-    def make_flow(self, index: int, transfer: Transfer, now_ps: int) -> Flow:
-        """A flow that starts now, routed (its NIC is not told yet)."""
+    def plan_flow(self, index: int, transfer: Transfer, now_ps: int) -> FlowPlan:
+        """Where a flow that starts now goes and what its congestion control is told."""
         self.check_transfer(transfer)
         pair = (transfer.src, transfer.dst)
         sport = transfer.sport
@@ -115,32 +139,66 @@ class Network:
             sport = self.sports.get(pair, 10_000)
             self.sports[pair] = sport + 1
         key = FlowKey(flow_index=index, src=transfer.src, dst=transfer.dst, sport=sport, dport=transfer.dport)
-        back = FlowKey(flow_index=index, src=transfer.dst, dst=transfer.src, sport=transfer.dport, dport=sport, is_ack=True)
-        hops = self.hops_for(key, transfer.path, now_ps, 0)
-        path = self.ports_along(transfer.src, hops)
-        line_rate = path[0].rate_bps
-        rtt = self.rtt_of(path) if self.global_rtt_ps is None else self.global_rtt_ps
-        info = FlowInfo(
-            line_rate_bps=line_rate, base_rtt_ps=rtt, bdp_bytes=line_rate * rtt // (8 * PS_PER_S),
-            payload_bytes=self.config.payload_bytes, frame_bytes=self.frame_bytes, hops=len(hops),
-            size_bytes=transfer.size_bytes if self.uses_size else 0, resolution_ps=self.config.clock_resolution_ps,
-        )
-        cca = self.make_cca(info, stream(self.seed, "cca", index))
-        flow = Flow(index, transfer, now_ps, info, cca, self.settings)
-        flow.data_key, flow.ack_key = key, back
-        self.set_paths(flow, path, now_ps)
-        flow.ideal_fct_ps = self.ideal_fct_ps(transfer.size_bytes, path, flow.ack_path or self._back(flow, now_ps))
+        back_key = FlowKey(flow_index=index, src=transfer.dst, dst=transfer.src, sport=transfer.dport, dport=sport, is_ack=True)
+        path = self._path(key, transfer.path, now_ps)
+        back = self._path(back_key, transfer.ack_path, now_ps)
+        facts = (path, transfer.size_bytes if self.uses_size else 0)
+        info = self._infos.get(facts)
+        if info is None:
+            rate = path[0].rate_bps
+            rtt = self.rtt_of(path) if self.global_rtt_ps is None else self.global_rtt_ps
+            info = self._infos[facts] = FlowInfo(
+                line_rate_bps=rate, base_rtt_ps=rtt, bdp_bytes=rate * rtt // (8 * PS_PER_S),
+                payload_bytes=self.config.payload_bytes, frame_bytes=self.frame_bytes, hops=len(path),
+                size_bytes=facts[1], resolution_ps=self.config.clock_resolution_ps,
+            )
+        ideal_of = (path, back, transfer.size_bytes)
+        ideal = self._ideals.get(ideal_of)
+        if ideal is None:
+            ideal = self._ideals[ideal_of] = self.ideal_fct_ps(transfer.size_bytes, path, back)
+        return FlowPlan(index, transfer, key, back_key, path, back, info, ideal)
+
+    def _path(self, key: FlowKey, pinned: tuple[int, ...] | None, now_ps: int) -> tuple[Any, ...]:
+        """Ports a flow's packets use; kept per pair of hosts where nothing had to be chosen."""
+        ends = (key.src, key.dst)
+        if pinned is None:
+            known = self._only_paths.get(ends)
+            if known is not None:
+                return known
+        choices = self.choices_made
+        path = self.ports_along(key.src, self.hops_for(key, pinned, now_ps, 0))
+        if pinned is None and choices == self.choices_made:
+            self._only_paths[ends] = path
+        return path
+
+    def make_flow(self, index: int, transfer: Transfer, now_ps: int) -> Flow:
+        """A flow that starts now, routed (its NIC is not told yet)."""
+        return self.build_flow(self.plan_flow(index, transfer, now_ps), now_ps)
+
+    def build_flow(self, plan: FlowPlan, start_ps: int) -> Flow:
+        """The flow of a plan."""
+        rng = stream(self.seed, "cca", plan.index)
+        flow = Flow(plan.index, plan.transfer, start_ps, plan.info, self.make_cca(plan.info, rng), self.settings)
+        flow.data_key, flow.ack_key = plan.data_key, plan.ack_key
+        flow.ideal_fct_ps = plan.ideal_fct_ps
+        self.set_paths(flow, plan.path, start_ps, plan.back)
         return flow
 
-    def set_paths(self, flow: Flow, path: tuple[Any, ...] | None, now_ps: int) -> None:
-        """Route a flow (again). Per-packet routings get a router instead of a path."""
+    def set_paths(
+        self, flow: Flow, path: tuple[Any, ...] | None, now_ps: int, back: tuple[Any, ...] | None = None
+    ) -> None:
+        """Route a flow (again); raises ConfigError, and changes nothing, if there is no way. Per-packet
+        routings get a router instead of a path; the flow's packets then all leave by one NIC."""
         transfer = flow.transfer
         if path is None:
             path = self.ports_along(flow.src, self.hops_for(flow.data_key, self._pin(transfer.path), now_ps, 0))
-        fixed = self.per_flow or transfer.path is not None
-        flow.data_path = path if fixed else None
-        flow.ack_path = self._back(flow, now_ps) if self.per_flow or transfer.ack_path is not None else None
-        flow.data_router = flow.ack_router = self.route_packet
+        if back is None:
+            back = self._back(flow, now_ps)
+        flow.first_port = path[0]
+        flow.data_path = path if self.per_flow or transfer.path is not None else None
+        flow.ack_path = back if self.per_flow or transfer.ack_path is not None else None
+        flow.data_router = partial(self.route_data, path[0])
+        flow.ack_router = self.route_ack
 
     def _pin(self, path: tuple[int, ...] | None) -> tuple[int, ...] | None:
         """A pinned path, or None if a link on it is down (the flow is then routed)."""
@@ -157,21 +215,43 @@ class Network:
 
     def hops_for(self, key: FlowKey, pinned: tuple[int, ...] | None, now_ps: int, seq: int) -> list[tuple[int, int]]:
         """The hops of a packet with this key."""
-        def choose(node: int, count: int) -> int:
-            choice = self.routing.choose(key, node, count, now_ps, seq)
-            if not 0 <= choice < count:
-                raise ConfigError(f"routing chose link {choice} of {count} at node {node}; it must be 0 to {count - 1}")
-            return choice
-
+        choose = self._chooser(key, now_ps, seq)
         if pinned is not None:
             if pinned[0] != key.src or pinned[-1] != key.dst:
                 raise ConfigError(f"pinned path {' '.join(map(str, pinned))} does not lead from {key.src} to {key.dst}")
             return self.routes.pinned(pinned, choose)
         return self.routes.walk(key.src, key.dst, choose)
 
-    def route_packet(self, key: FlowKey, now_ps: int, seq: int) -> tuple[Any, ...]:
-        """Path of one packet, for routings that choose per packet."""
-        return self.ports_along(key.src, self.hops_for(key, None, now_ps, seq))
+    def _chooser(self, key: FlowKey, now_ps: int, seq: int) -> Callable[[int, int], int]:
+        def choose(node: int, count: int) -> int:
+            self.choices_made += 1
+            choice = self.routing.choose(key, node, count, now_ps, seq)
+            if not 0 <= choice < count:
+                raise ConfigError(f"routing chose link {choice} of {count} at node {node}; it must be 0 to {count - 1}")
+            return choice
+
+        return choose
+
+    def route_data(self, first: Any, key: FlowKey, now_ps: int, seq: int) -> tuple[Any, ...]:
+        """Path of one data packet that leaves its host by the port `first`, for routings per packet."""
+        hops = self.routes.walk(first.peer, key.dst, self._chooser(key, now_ps, seq))
+        return (first, *self.ports_along(first.peer, hops))
+
+    def route_ack(self, key: FlowKey, now_ps: int, seq: int) -> tuple[Any, ...] | None:
+        """Path of one ACK, for routings per packet; None if links that failed leave no way."""
+        try:
+            return self.ports_along(key.src, self.hops_for(key, None, now_ps, seq))
+        except ConfigError:
+            return None
+
+    def shortest_paths(self, flow: Flow) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
+        """A way there and back that the flow could take now, from the NIC it uses; None if there is none."""
+        try:
+            first, routes = flow.first_port, self.routes
+            there = (first, *self.ports_along(first.peer, routes.first_path(first.peer, flow.dst)))
+            return there, self.ports_along(flow.dst, routes.first_path(flow.dst, flow.src))
+        except ConfigError:
+            return None
 
     def ports_along(self, src: int, hops: list[tuple[int, int]]) -> tuple[Any, ...]:
         """Egress ports along hops."""

@@ -16,6 +16,7 @@ from ..units import PS_PER_S, format_size, format_time
 from .config import NetworkConfig
 from .driver import Driver
 from .event.build import EventMotion
+from .kernel import Halt
 from .network import MakeCca, Network
 
 NO_PROGRESS_PS = PS_PER_S
@@ -74,7 +75,13 @@ class Simulation:
         return kind(self.network, observers, self.driver.received, self.driver.completed)
 
     def _wake(self, time_ps: int) -> None:
-        self.motion.wake(time_ps, self.driver.late)
+        self.motion.wake(time_ps, self._late)
+
+    def _late(self, now_ps: int) -> None:
+        self.driver.late(now_ps)
+        if self.driver.finished:
+            # Stop in this very instant, so that counters do not depend on how slices were cut.
+            raise Halt
 
     def _start_flow(self, transfer: Transfer, index: int, now_ps: int) -> None:
         self.motion.start_flow(self.network.make_flow(index, transfer, now_ps))

@@ -41,6 +41,10 @@ class Nic:
         flow.nic = self
         self.schedule.pairs.append(flow)
 
+    def remove(self, flow: Any) -> None:
+        """A queue pair moves to another NIC."""
+        self.schedule.remove(flow)
+
     def _tick(self, _tick: Any) -> None:
         self.armed_ps = None
         self.pump(self.env._now)
@@ -70,7 +74,10 @@ class Nic:
             flow = pairs[0]
             if not flow.may_send():
                 if flow.finished:
-                    self.schedule.pick(now_ps)
+                    if busy > now_ps:
+                        self.arm(busy)
+                    else:
+                        self.schedule.pick(now_ps)
                 return
             due = flow.next_send_ps
             if due < busy:
@@ -167,7 +174,7 @@ class Host:
         latency = sum(port.delay_ps + port.tx_of[ack.size] for port in path)
         env = flow.nic.env
         sender = path[-1].peer_host
-        env.push(now_ps + latency, ARRIVE, Tick((1 << 31) + flow.index), (lambda _t: sender.receive(ack, now_ps + latency, None),), now_ps)
+        env.push(now_ps + latency, ARRIVE, Tick((1 << 31 | flow.index) << 64 | ack.first_seq), (lambda _t: sender.receive(ack, now_ps + latency, None),), now_ps)
 
 
 class FlowTicks:
@@ -183,8 +190,10 @@ class FlowTicks:
         self.cca_armed_ps: int | None = None
 
     def arm_rto(self) -> None:
-        """Wait for the present deadline; later ones are noticed when the tick fires."""
-        self.rto_armed_ps = self.flow.rto_deadline_ps
+        """Wait for the present deadline; later ones are noticed when the tick fires. Never wait longer
+        than one timeout: an ACK ends the back-off and brings the deadline forward."""
+        flow = self.flow
+        self.rto_armed_ps = min(flow.rto_deadline_ps, self.env._now + flow.rto_ps)
         self.env.push(self.rto_armed_ps, self.rank, self.rto_tick, (self._rto,))
 
     def _rto(self, _tick: Any) -> None:
@@ -217,9 +226,7 @@ class FlowTicks:
         self.cca_armed_ps = None
         flow = self.flow
         now = self.env._now
-        flow.cca.on_timer(now - flow.skew_ps)
-        if flow.repaces:
-            flow._repace()
+        flow.on_cca_timer(now)
         self.update_cca(now)
         flow.nic.pump(now)
 

@@ -114,7 +114,7 @@ class Port:
             if self.switch is not None:
                 self.arrivals.append(packet)
             if self.paused or self.down:
-                self.waiting.append(packet)
+                self.hold(packet)
                 return
         packet.start_ps = start
         self.busy_ps = start = start + self.tx_of[packet.size]
@@ -194,7 +194,7 @@ class Port:
             packet.enter_ps = now
             out.arrivals.append(packet)
             if out.paused or out.down:
-                out.waiting.append(packet)
+                out.hold(packet)
                 return
         packet.start_ps = start
         out.busy_ps = start = start + out.tx_of[size]
@@ -207,6 +207,46 @@ class Port:
             heappush(out.heap, (start, ARRIVE, packet.start_ps, tick))
 
     # --- PFC, failures ---
+
+    def hold(self, packet: Any) -> None:
+        """A frame entered while nothing leaves: it waits for the end of a pause, or is lost if the
+        link is down."""
+        if not self.down:
+            self.waiting.append(packet)
+            return
+        switch = self.switch
+        if switch is not None:
+            self.arrivals.pop()
+            switch.held -= packet.size
+        self.drop(packet, "link down")
+
+    def kill(self, now_ps: int) -> None:
+        """The link has gone down: what is on it or queued for it is lost, a pause ends."""
+        self.down = True
+        self.take_back(now_ps, -1)
+        switch = self.switch
+        lost = (*self.fifo, *self.waiting)
+        held = list(self.waiting) if switch is not None and switch.exact else []
+        for queue in (self.fifo, self.waiting, self.arrivals, self.unreleased):
+            queue.clear()
+        self.queue = 0
+        self.rearm()
+        nic = self.host
+        if self.paused or (nic is not None and nic.data_paused):
+            self.paused = False
+            if nic is not None:
+                nic.data_paused = False
+            self.paused_ps += now_ps - self.paused_since_ps
+        for packet in lost:
+            self.drop(packet, "link down")
+            if switch is not None and not switch.exact:
+                switch.held -= packet.size
+        for packet in held:
+            switch.release(packet, now_ps, -1)
+
+    def quiet(self, now_ps: int) -> bool:
+        """Whether nothing is queued here or on the wire."""
+        return not self.fifo and not self.waiting and self.control + self.delay_ps <= now_ps
 
     def retime(self, from_ps: int) -> None:
         """Give the frames in `waiting` departure times from from_ps on (they stay in order)."""
@@ -252,14 +292,18 @@ class Port:
 
     def send_control(self, now_ps: int, departed_index: int, size: int, action: Any) -> None:
         """Send a PFC frame ahead of the queue; `action()` runs when it has arrived."""
+        if self.down:
+            return
         self.take_back(now_ps, departed_index)
         start = max(self.busy_ps, now_ps)
         end = start + self.tx_of[size]
         self.busy_ps = self.control = end
-        if not self.paused and not self.down:
+        if not self.paused:
             self.retime(end)
 
         def arrive(_tick: Any) -> None:
+            if self.down:
+                return
             self.run_bytes += size
             self.tx_bytes += size
             self.tx_frames += 1

@@ -46,6 +46,9 @@ class Switch:
         """A frame arrives while the switch is, or may have to become, exact."""
         if not self.exact:
             self.become_exact(now_ps)
+        if out.down:
+            out.drop(packet, "link down")
+            return
         ingress = in_port.ingress
         if not self.buffer.admit(ingress, packet.size):
             out.drop(packet, "buffer full")
@@ -57,7 +60,7 @@ class Switch:
             self._signal(in_port, now_ps, -1, True)
         out.enqueue(packet, now_ps)
         if packet.enter_ps < 0:
-            self._release(packet, now_ps, -1)
+            self.release(packet, now_ps, -1)
             return
         out.unreleased.append(packet)
         if not out.paused and not out.down and not out.depart_armed:
@@ -114,14 +117,15 @@ class Switch:
         packet = unreleased[0]
         if packet.start_ps == now:
             unreleased.popleft()
-            self._release(packet, now, port.index)
+            self.release(packet, now, port.index)
             if self.held < self.calm_again and not any(i.paused for i in self.buffer.ingresses):
                 self._become_calm()
                 return
         if unreleased and not port.depart_armed:
             self._arm_departure(port)
 
-    def _release(self, packet: Any, now_ps: int, departed_index: int) -> None:
+    def release(self, packet: Any, now_ps: int, departed_index: int) -> None:
+        """A frame begins to leave, or is lost with its link: free its share of the buffer."""
         self.held -= packet.size
         in_port = packet.ingress
         ingress = in_port.ingress

@@ -41,6 +41,13 @@ class RoundRobin:
             self.last = found
         return chosen
 
+    def remove(self, pair: Any) -> None:
+        """A pair moves to another NIC; the one whose turn it is stays the same."""
+        place = self.pairs.index(pair)
+        del self.pairs[place]
+        if place <= self.last:
+            self.last -= 1
+
     def wake_ps(self, now_ps: int, rule: str) -> int | None:
         """When to look again if nothing can be sent now; None: not before something else happens.
 
