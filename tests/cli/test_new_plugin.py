@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from wormhole_core.api import load
 from wormhole_core.cli.new_plugin import KIND_TEXTS, package_files, run_command
 from wormhole_core.hooks import KINDS
 
-KIT = importlib.util.find_spec("wormhole_core.testing.contracts")
+KIT = (Path(__file__).resolve().parents[2] / "wormhole_core" / "testing" / "contracts.py").is_file()
 
 
 @pytest.fixture
@@ -70,7 +69,7 @@ def test_an_installed_new_plugin_is_found(cli, here, monkeypatch, kind):
     sys.modules.pop(name.replace("-", "_"))  # the next test's module is another file of that name
 
 
-@pytest.mark.skipif(KIT is None, reason="wormhole_core.testing has no contracts to run")
+@pytest.mark.skipif(not KIT, reason="wormhole_core.testing has no contracts to run")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_new_plugin_passes_its_own_contract_test(cli, here, kind):
     name = f"my-{kind}"

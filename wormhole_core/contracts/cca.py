@@ -44,7 +44,8 @@ class HopRecord(NamedTuple):
     """In-band telemetry of one switch egress port, stamped when the frame began to leave it.
 
     ts_ps: port clock. tx_bytes: bytes the port had sent before this frame. queue_bytes: bytes left in
-    its queue. rate_bps: its line rate. (HPCC, SIGCOMM 2019, section 3.1.)
+    its queue. rate_bps: its line rate. (HPCC, SIGCOMM 2019, section 3.1.) `Feedback.hops` holds plain
+    tuples in this order: to name the fields of each would cost more than most algorithms do.
     """
 
     ts_ps: int
@@ -59,7 +60,8 @@ class Feedback:
     now_ps: flow clock. ack_seq: all bytes before it are acknowledged. next_seq: next byte the sender
     will send. acked_bytes: newly acknowledged. rtt_ps: now minus the send time of the packet that
     caused this ACK. ecn_marked: its echo bit. hops: telemetry of that packet, first switch first
-    (empty unless `telemetry = "int"`). sent_ps: when that packet was sent.
+    (empty unless `telemetry = "int"`); plain tuples, to be unpacked as `ts_ps, tx_bytes, queue_bytes,
+    rate_bps` (`HopRecord`). sent_ps: when that packet was sent.
     """
 
     __slots__ = ("ack_seq", "acked_bytes", "ecn_marked", "hops", "next_seq", "now_ps", "rtt_ps", "sent_ps")
@@ -72,7 +74,7 @@ class Feedback:
         self.rtt_ps = 0
         self.sent_ps = 0
         self.ecn_marked = False
-        self.hops: Sequence[HopRecord] = ()
+        self.hops: Sequence[tuple[int, int, int, int]] = ()
 
 
 class LossKind:

@@ -35,19 +35,23 @@ class LifeCycle:
 
     def run_started(self, run: RunInfo) -> None:
         """A run is built and about to start."""
-        self._call("wormhole_run_started", run=run)
+        self._call("wormhole_run_started", "before the first event, at simulated time 0 ps", run=run)
 
     def run_finished(self, run: RunInfo, result: Result | None, error: BaseException | None) -> None:
         """A run ended; exactly one of result and error is set."""
         if (result is None) == (error is None):
             raise ValueError("exactly one of result and error must be given")
-        self._call("wormhole_run_finished", run=run, result=result, error=error)
+        reached = result if result is not None else getattr(error, "result", None)
+        time_ps = getattr(reached, "summary", {}).get("simulated_ps", "unknown")
+        moment = f"after the last event, at simulated time {time_ps} ps"
+        self._call("wormhole_run_finished", moment, run=run, result=result, error=error)
 
-    def _call(self, name: str, **arguments: Any) -> None:
+    def _call(self, name: str, moment: str, **arguments: Any) -> None:
         try:
             getattr(self._plugins.manager.hook, name)(**arguments)
         except Exception as error:
             self._plugins.attribute(error)
+            error.add_note(moment)
             raise
 
     def add_commands(self, subparsers: Any) -> None:

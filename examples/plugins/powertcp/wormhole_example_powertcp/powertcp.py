@@ -98,14 +98,15 @@ class PowerTcp(Cca):
         best = None
         if len(fb.hops) != len(self._hops):
             return None
-        for new, (old_ts_ps, old_tx_bytes, old_queue_bytes, old_rate_bps) in zip(fb.hops, self._hops, strict=True):
-            elapsed_ps, sent_bytes = new.ts_ps - old_ts_ps, new.tx_bytes - old_tx_bytes
-            if elapsed_ps <= 0 or sent_bytes < 0 or new.rate_bps != old_rate_bps:
+        for (ts_ps, tx_bytes, queue_bytes, rate_bps), old in zip(fb.hops, self._hops, strict=True):
+            old_ts_ps, old_tx_bytes, old_queue_bytes, old_rate_bps = old
+            elapsed_ps, sent_bytes = ts_ps - old_ts_ps, tx_bytes - old_tx_bytes
+            if elapsed_ps <= 0 or sent_bytes < 0 or rate_bps != old_rate_bps:
                 continue
-            bandwidth = new.rate_bps / (8 * PS_PER_S)  # bytes per picosecond
-            current = (new.queue_bytes - old_queue_bytes + sent_bytes) / elapsed_ps
+            bandwidth = rate_bps / (8 * PS_PER_S)  # bytes per picosecond
+            current = (queue_bytes - old_queue_bytes + sent_bytes) / elapsed_ps
             full = bandwidth * self._base_rtt_ps
-            power = current * (new.queue_bytes + full) / (bandwidth * full)
+            power = current * (queue_bytes + full) / (bandwidth * full)
             if best is None or power > best[0]:
                 best = power, elapsed_ps
         return best
