@@ -202,9 +202,12 @@ def test_counters_and_pending_on_the_way():
     simulation = make(star(3), [flow("a", 0, 2), flow("b", 1, 2), flow("later", 0, 1, delay_ps=10**12)])
     half_ps = 1000 * FRAME_PS
     assert simulation.advance(until_ps=half_ps)
-    assert (simulation.now_ps, simulation.finished, simulation.counters.bytes_acked) == (0, False, 0)
+    assert (simulation.now_ps, simulation.finished) == (half_ps, False)
+    assert simulation.counters.bytes_acked == pytest.approx(1_000_000, abs=2)
+    bottleneck = next(r for r in simulation.link_records() if (r.node, r.peer) == (3, 2))
+    assert bottleneck.tx_bytes == pytest.approx(1000 * FRAME, abs=2)
     lines = simulation.pending()
-    assert "flow a (0 -> 2)" in lines[0] and "50 Gbps on the wire" in lines[0]
+    assert "flow a (0 -> 2): 500 kB of 1 MB moved, 50 Gbps on the wire" in lines[0]
     assert "'later' starts at 1000000000000 ps" in lines[-1]
     assert simulation.advance(until_ps=10**12 - 1)
     assert simulation.counters.flows_finished == 2
@@ -368,6 +371,19 @@ def test_against_the_reference(scenario, label, mean, makespan):
     mean_ps = sum(r.fct_ps for r in records.flows.values()) / len(theirs)
     assert mean_ps == pytest.approx(1000 * sum(int(r["fct_ns"]) for r in theirs.values()) / len(theirs), rel=mean)
     assert simulation.now_ps == pytest.approx(1000 * max(ends), rel=makespan)
+
+
+def test_mode_fluid_is_an_engine_of_the_runner():
+    from wormhole_core.api import simulate
+
+    experiment = {
+        "topology": {"plugin": "star", "hosts": 4, "rate_bps": RATE_BPS, "delay_ps": DELAY_PS},
+        "workload": {"plugin": "ring-all-reduce", "size_bytes": 4_000_000}, "cca": {"plugin": "none"},
+    }  # fmt: skip
+    fluid, packet = simulate(experiment, mode="fluid"), simulate(experiment)
+    assert (fluid.summary["mode"], fluid.summary["status"]) == ("fluid", "complete")
+    assert {f.source for f in fluid.flows} == {"fluid"} and len(fluid.flows) == len(packet.flows) == 24
+    assert fluid.summary["simulated_ps"] == pytest.approx(packet.summary["simulated_ps"], rel=5e-3)
 
 
 def test_same_run_twice():

@@ -228,6 +228,7 @@ class FluidSimulation:
                 text = f"the run stalled at {format_time(self._now)}: no event is left, but work is left"
                 raise StalledError("\n".join([text, *self.pending()]))
             if until_ps is not None and heap[0][0] > until_ps:
+                self._now = max(self._now, until_ps)
                 return True
             self._now, kind, _, what = heappop(heap)
             self.executed += 1

@@ -81,11 +81,16 @@ def run_experiment(
 
 def make_engine(parts: Parts, observers: Sequence[Observer]) -> Any:
     """What advances the run: the one place that looks at its mode."""
-    if parts.run.mode != "packet":
-        raise ConfigError(f"run.mode is {parts.run.mode!r}, expected packet")
-    from ..sim.simulation import Simulation  # SimPy and networkx load only when something is simulated
+    # SimPy and networkx load only when something is simulated.
+    kind: Any
+    if parts.run.mode == "packet":
+        from ..sim.simulation import Simulation as kind
+    elif parts.run.mode == "fluid":
+        from ..accel.fluid import FluidSimulation as kind
+    else:
+        raise ConfigError(f"run.mode is {parts.run.mode!r}, expected packet or fluid")
 
-    return Simulation(
+    return kind(
         parts.graph,
         parts.network,
         make_cca=parts.make_cca,
