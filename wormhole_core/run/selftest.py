@@ -34,7 +34,7 @@ SHORT = (
     ("s7_leafspine16_ring_10MB", "dctcp"),
     ("s2_incast4_1MB", "hpcc"), ("s2_incast4_1MB", "timely"), ("s2_incast4_1MB", "dcqcn"), ("s2_incast4_1MB", "dcqcn_step"),
     ("s2_incast8_1MB", "hpcc_perrtt"), ("s2_incast8_1MB", "nocc_buf2"), ("s2_incast8_1MB", "dcqcn_step_buf2"),
-    ("s2_incast16_1MB", "dctcp"), ("s2_incast16_1MB", "timely_vwin"), ("s2_incast16_1MB", "dcqcn_paper_step"),
+    ("s2_incast16_1MB", "dctcp"), ("s2_incast8_1MB", "timely_vwin"), ("s2_incast16_1MB", "dcqcn_paper_step"),
     ("s2_incast2_1MB", "timely_buf2"), ("s3_staggered4_10MB", "dcqcn_step"), ("s3_staggered4_10MB", "dctcp"),
 )  # fmt: skip
 """Rows of the default self-test and of every test run: each kind of scenario, label and bound once."""
