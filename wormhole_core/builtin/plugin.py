@@ -7,6 +7,8 @@ from typing import Any
 from wormhole_core import Component, hookimpl
 
 from .forward_off import OFF
+from .forward_rate_window import RATE_WINDOW
+from .forward_settled import SETTLED
 from .memo_memory import MEMORY
 from .memo_sqlite import SQLITE
 from .partition_ports import PORTS
@@ -38,4 +40,4 @@ def wormhole_memo_backends() -> list[Component[Any]]:
 @hookimpl
 def wormhole_fast_forward_policies() -> list[Component[Any]]:
     """When a steady partition may be skipped."""
-    return [OFF]
+    return [SETTLED, RATE_WINDOW, OFF]

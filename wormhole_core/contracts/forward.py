@@ -56,14 +56,16 @@ class Sample:
 
 @attrs.frozen(kw_only=True)
 class SkipPlan:
-    """Skip from now to until_ps at the latest, flow i moving at rate_bytes_per_ps[i] (goodput).
+    """Skip from now to until_ps at the latest, flow i moving at bytes_per_ps[i] (goodput).
 
-    error_bound: the relative error of the skipped bytes the policy stands for.
+    error_bound: the relative error of the partition's skipped bytes the policy stands for. spread: by
+    how much single flows may differ from their rate besides, at random and without bias.
     """
 
     until_ps: int
     bytes_per_ps: tuple[float, ...]
     error_bound: float = 0.0
+    spread: float = 0.0
 
 
 class FastForwardPolicy(ABC):
