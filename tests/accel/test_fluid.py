@@ -13,7 +13,7 @@ import pytest
 from wormhole_core import Cca, FlowInfo, Observer, Routing, Transfer, Workload, add_link, add_switch, new_graph, stream
 from wormhole_core.accel.fluid import FluidSimulation
 from wormhole_core.builtin.routing_ecmp import Ecmp
-from wormhole_core.errors import ConfigError, StalledError
+from wormhole_core.errors import ConfigError, PluginError, StalledError
 from wormhole_core.sim.config import NetworkConfig
 from wormhole_core.sim.simulation import Simulation
 from wormhole_core.units import serialisation_ps
@@ -296,14 +296,18 @@ def test_a_failed_link_moves_its_flows(per_flow_routing):
     assert up[6] + up[7] == pytest.approx(1000 * FRAME, abs=2)
 
 
-def test_a_flow_without_a_way_stalls_the_run():
-    with pytest.raises(StalledError, match=r"(?s)stalled at .*flow a \(0 -> 1\): .* of 1 MB moved, 0 Gbps"):
-        run(star(2), [flow("a", 0, 1)], link_failures=((40_000_000, 1, 2),))
+@pytest.mark.parametrize("per_flow_routing", [True, False])
+def test_a_flow_without_a_way_stalls_the_run(per_flow_routing):
+    half_ps = 500 * FRAME_PS
+    with pytest.raises(StalledError, match=r"(?s)stalled at .*flow a \(0 -> 1\): 500 kB of 1 MB moved, 0 Gbps"):
+        run(star(2), [flow("a", 0, 1)], link_failures=((half_ps, 1, 2),), per_flow_routing=per_flow_routing)
 
 
 def test_refusals():
     with pytest.raises(ConfigError, match="destination 9 is not in the topology"):
         run(star(2), [flow("a", 0, 9)])
+    with pytest.raises(PluginError, match=r"cca LineRate: target_utilisation .*, got 1\.5"):
+        run(star(2), [flow("a", 0, 1)], target=1.5)
     with pytest.raises(ConfigError, match=r"'process'.*fluid mode has none"):
         make(star(2), [], model="process")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import PluginError
 from ..sim.event.port import TxTimes
 from ..sim.network import Network
 from .max_min import RATE_BITS, WEIGHT_BITS, Bottleneck, Share
@@ -71,9 +72,14 @@ class Claims:
         return self.wire_bytes(size_bytes)[0] << RATE_BITS
 
     def attach(self, share: FluidShare) -> None:
-        """Claim the flow's ports from now on. A CCA's target is felt at switch ports, whose load it is told."""
+        """Claim the flow's ports from now on. A CCA's target is felt at switch ports, whose load it is told.
+
+        Raises PluginError for a target that is not a share."""
         flow = share.owner
         target = flow.cca.target_utilisation
+        if not 0.0 < target <= 1.0:
+            name = type(flow.cca).__name__
+            raise PluginError(f"cca {name}: target_utilisation must be above 0 and at most 1, got {target}")
         uses = self.uses(flow)
         weights: dict[Bottleneck, int] = {}
         for which, ports in enumerate(uses):
