@@ -72,7 +72,13 @@ class Simulation:
             kind = ProcessMotion
         else:
             raise ConfigError(f"run.model must be 'event' or 'process', got {model!r}")
-        return kind(self.network, observers, self.driver.received, self.driver.completed)
+        return kind(self.network, observers, self._received, self._completed)
+
+    def _received(self, flow: Any, now_ps: int) -> None:
+        self.driver.received(flow, now_ps)
+
+    def _completed(self, flow: Any, now_ps: int) -> None:
+        self.driver.completed(flow, now_ps)
 
     def _wake(self, time_ps: int) -> None:
         self.motion.wake(time_ps, self._late)
@@ -108,21 +114,27 @@ class Simulation:
 
         Raises StalledError if work is left but nothing will move, or nothing moved for too long.
         """
-        drained = self.motion.env.advance(max_events, until_ps)
+        limit_ps = until_ps
+        deadline_ps = self._progress[1] + self.no_progress_ps
+        if self.motion.flows and (until_ps is None or deadline_ps < until_ps):
+            limit_ps = deadline_ps
+        drained = self.motion.env.advance(max_events, limit_ps)
         if self.driver.finished:
+            if left := list(self.driver.workload.waiting()):
+                raise StalledError("\n".join([f"the run stalled at {format_time(self.now_ps)}: nothing is under way, but work is left",
+                                              *(f"  {line}" for line in left[:20])]))
             return True
-        if drained:
-            if until_ps is not None and self.motion.env.peek() > until_ps and self.motion.env.peek() != float("inf"):
-                return True
+        next_ps = self.motion.env.peek()
+        if drained and next_ps == float("inf"):
             raise StalledError(self._stall_text("no event is left"))
         moved = self.driver.counters.flows_started + sum(
             f.snd_una + f.skipped_bytes + f.rcv.next_seq for f in self.motion.flows.values()
         ) + self.driver.counters.bytes_finished
         if moved != self._progress[0] or not self.motion.flows:
             self._progress = moved, self.now_ps
-        elif self.now_ps - self._progress[1] > self.no_progress_ps:
-            raise StalledError(self._stall_text(f"no byte moved for {format_time(self.now_ps - self._progress[1])}"))
-        return False
+        elif drained and next_ps > deadline_ps and (until_ps is None or deadline_ps < until_ps):
+            raise StalledError(self._stall_text(f"no byte moved for {format_time(self.no_progress_ps)}"))
+        return drained and until_ps is not None and next_ps > until_ps
 
     def _stall_text(self, why: str) -> str:
         return "\n".join([f"the run stalled at {format_time(self.now_ps)}: {why}, but work is left", *self.pending()])

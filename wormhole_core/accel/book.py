@@ -1,0 +1,147 @@
+"""The memo of a run: keys in, recordings out; growing ones, stored ones, variants, back-off."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from ..contracts.memo import MemoBackend
+from ..rng import stream
+from .key import variant_key
+from .recording import DamagedRecording, Recording
+
+VARIANTS = 8
+PATIENCE = 32
+"""Look-ups in a row that found nothing before only every so many are made."""
+CACHE = 256
+
+
+class Statistics:
+    """What acceleration did."""
+
+    __slots__ = ("episodes", "events_resimulated", "flows_replayed", "followers", "hits", "hits_of_skipped", "looks", "misses",
+                 "refused", "resimulated", "skipped_ps", "skips", "tails")  # fmt: skip
+
+    def __init__(self) -> None:
+        for name in self.__slots__:
+            setattr(self, name, 0)
+
+    def as_dict(self) -> dict[str, int]:
+        """Name -> count."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class Book:
+    """Recordings by key. backend None: nothing is remembered (enabled is False)."""
+
+    def __init__(self, backend: MemoBackend | None, dynamics: bytes, seed: int, statistics: Statistics | None = None) -> None:
+        self.backend = backend
+        self.enabled = backend is not None
+        self.dynamics = dynamics
+        self.seed = seed
+        self.looks = self.misses = self.damaged = 0
+        self._growing: dict[bytes, Recording] = {}
+        self._cache: OrderedDict[bytes, Recording] = OrderedDict()
+        self._occurrences: dict[bytes, int] = {}
+        self._seen: dict[bytes, int] = {}
+        self._fruitless = 0
+
+    def worth_a_tail(self, key: bytes) -> bool:
+        """Whether finishing a tail early buys something: the episode is known, or comes up again."""
+        if self._find(key) is not None:
+            return True
+        seen = self._seen[key] = self._seen.get(key, 0) + 1
+        return seen > 1
+
+    def look_up(self, key: bytes) -> tuple[bytes | None, Recording | None]:
+        """The key to use (a variant's, if the episode uses random numbers) and its recording.
+
+        (None, None): not even recorded, because look-ups do not pay at present."""
+        self.looks += 1
+        found = self._find(key)
+        if found is not None and found.random:
+            occurrence = self._occurrences.get(key, 0)
+            self._occurrences[key] = occurrence + 1
+            key = variant_key(key, self.seed, stream(self.seed, "variant", key.hex(), occurrence).below(VARIANTS))
+            found = self._find(key)
+        if found is None:
+            self.misses += 1
+            self._fruitless += 1
+            if self._fruitless > PATIENCE and self._fruitless % PATIENCE:
+                return None, None
+        else:
+            self._fruitless = 0
+        return key, found
+
+    def _find(self, key: bytes) -> Recording | None:
+        growing = self._growing.get(key)
+        if growing is not None:
+            return growing
+        known = self._cache.get(key)
+        if known is not None:
+            self._cache.move_to_end(key)
+            return known
+        data = self.backend.get(key) if self.backend is not None else None
+        if data is None:
+            return None
+        try:
+            recording = Recording.decode(data)
+        except DamagedRecording:
+            self.damaged += 1
+            return None
+        assert self.backend is not None
+        self.backend.touch(key)
+        self._keep(key, recording)
+        return recording
+
+    def _keep(self, key: bytes, recording: Recording) -> None:
+        self._cache[key] = recording
+        if len(self._cache) > CACHE:
+            self._cache.popitem(last=False)
+
+    def begin(self, key: bytes | None, flows: int) -> Recording:
+        """A new recording, known by its key from now on."""
+        recording = Recording(flows)
+        if key is not None:
+            self._growing[key] = recording
+        return recording
+
+    def store(self, key: bytes, recording: Recording) -> None:
+        """The recording is complete."""
+        if self._growing.get(key) is recording:
+            del self._growing[key]
+        self._keep(key, recording)
+        if self.backend is not None:
+            tags = f"{recording.flows} flows, {recording.duration_ps} ps"
+            self.backend.put(key, recording.encode(), recording.duration_ps, tags)
+
+    def drop(self, key: bytes, recording: Recording) -> None:
+        """The recording will not be completed."""
+        if self._growing.get(key) is recording:
+            del self._growing[key]
+
+    def make_random(self, key: bytes, recording: Recording) -> bytes:
+        """A growing recording turned out to use random numbers: `key` now only says so, and the
+        recording goes by the key of its variant."""
+        if self._growing.get(key) is recording:
+            del self._growing[key]
+        marker = Recording(recording.flows)
+        marker.random = marker.complete = True
+        self._keep(key, marker)
+        if self.backend is not None:
+            self.backend.put(key, marker.encode(), 0, f"{recording.flows} flows, random")
+        occurrence = self._occurrences.get(key, 0)
+        self._occurrences[key] = occurrence + 1
+        variant = variant_key(key, self.seed, stream(self.seed, "variant", key.hex(), occurrence).below(VARIANTS))
+        self._growing[variant] = recording
+        return variant
+
+    def assumed_peaks(self, partition: Any) -> dict[Any, int]:
+        """Largest queues of an episode that is still being recorded: what its leader had so far, or a
+        BDP per flow, whichever is more."""
+        peaks: dict[Any, int] = {}
+        for member in partition.members:
+            for port in member.plan.path:
+                if port.switch is not None:
+                    peaks[port.switch] = peaks.get(port.switch, 0) + member.plan.info.bdp_bytes
+        return peaks

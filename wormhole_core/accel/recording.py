@@ -1,0 +1,101 @@
+"""What is remembered of an episode, and its bytes.
+
+A recording says when each flow's last byte was received and acknowledged, counted from the start of
+the episode, and what passed each port. It also says which stretches were skipped, so that the packet
+state at any instant can be reached again by simulating from the start and skipping the same.
+
+The bytes: magic, format version, CRC-32, then a JSON text with integers only (rates as hex floats).
+Never pickled: a store is data from outside.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import Any
+
+MAGIC = b"WHM1"
+RECEIVED, ACKED = 0, 1
+
+
+class DamagedRecording(ValueError):
+    """The bytes are not a recording of this version."""
+
+
+class Recording:
+    """An episode from its start; grows while its leader is simulated.
+
+    events: (elapsed_ps, position, RECEIVED | ACKED, retransmitted_bytes) in order of time.
+    segments: (elapsed_ps, duration_ps, bytes per ps and position) of stretches skipped.
+    finish: (elapsed_ps, bytes per ps and position) if the end was worked out from settled rates.
+    totals: per port label (bytes, frames, marks, largest queue) over the whole episode.
+    streams: per port label the (key, counter) of its marking stream at the start, None without one.
+    draws: random numbers used; random: some were, so that this is one of several variants. approximate: the end came from rates or a tail, not from packets.
+    """
+
+    __slots__ = ("approximate", "complete", "draws", "error_bound", "events", "finish", "flows", "followers", "hops", "leader",
+                 "random", "segments", "streams", "totals")  # fmt: skip
+
+    def __init__(self, flows: int) -> None:
+        self.flows = flows
+        self.events: list[tuple[int, int, int, int]] = []
+        self.segments: list[tuple[int, int, tuple[float, ...]]] = []
+        self.finish: tuple[int, tuple[float, ...]] | None = None
+        self.totals: list[tuple[int, int, int, int]] = []
+        self.streams: list[tuple[int, int] | None] = []
+        self.complete = False
+        self.approximate = False
+        self.error_bound = 0.0
+        self.random = False
+        self.draws = 0
+        self.hops = 0
+        self.leader: Any = None
+        self.followers: list[Any] = []
+
+    @property
+    def duration_ps(self) -> int:
+        """From the start to the last acknowledgement."""
+        return self.events[-1][0] if self.events else 0
+
+    def peak_bytes(self, label: int) -> int:
+        """Largest queue at a port."""
+        return self.totals[label][3]
+
+    def encode(self) -> bytes:
+        """As bytes, checksummed."""
+        body = {
+            "flows": self.flows, "events": self.events, "segments": [[a, b, [r.hex() for r in c]] for a, b, c in self.segments],
+            "finish": None if self.finish is None else [self.finish[0], [r.hex() for r in self.finish[1]]],
+            "totals": self.totals, "approximate": self.approximate, "error_bound": self.error_bound.hex(),
+            "random": self.random, "draws": self.draws, "hops": self.hops,
+            "streams": self.streams,
+        }  # fmt: skip
+        text = zlib.compress(json.dumps(body, separators=(",", ":")).encode(), 6)
+        return MAGIC + zlib.crc32(text).to_bytes(4, "little") + text
+
+    @classmethod
+    def decode(cls, data: bytes) -> Recording:
+        """Inverse of encode; raises DamagedRecording."""
+        if data[:4] != MAGIC:
+            raise DamagedRecording("not a Wormhole recording of this version")
+        if zlib.crc32(data[8:]) != int.from_bytes(data[4:8], "little"):
+            raise DamagedRecording("checksum does not match")
+        try:
+            body = json.loads(zlib.decompress(data[8:]))
+            recording = cls(int(body["flows"]))
+            recording.events = [(int(a), int(b), int(c), int(d)) for a, b, c, d in body["events"]]
+            recording.segments = [(int(a), int(b), tuple(float.fromhex(r) for r in c)) for a, b, c in body["segments"]]
+            if body["finish"] is not None:
+                at, rates = body["finish"]
+                recording.finish = int(at), tuple(float.fromhex(r) for r in rates)
+            recording.totals = [(int(a), int(b), int(c), int(d)) for a, b, c, d in body["totals"]]
+            recording.approximate, recording.random = bool(body["approximate"]), bool(body["random"])
+            recording.streams = [None if s is None else (int(s[0]), int(s[1])) for s in body["streams"]]
+            recording.error_bound = float.fromhex(body["error_bound"])
+            recording.draws, recording.hops = int(body["draws"]), int(body["hops"])
+        except (ValueError, TypeError, KeyError, zlib.error) as error:
+            raise DamagedRecording(f"unreadable: {error}") from error
+        if any(not 0 <= e[1] < recording.flows or e[0] < 0 for e in recording.events):
+            raise DamagedRecording("an event names a flow that is not there")
+        recording.complete = True
+        return recording
