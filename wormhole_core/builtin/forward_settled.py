@@ -200,7 +200,7 @@ class Settled(FastForwardPolicy):
         self.reason = self._unsteady(window, counters, totals, whole)
         if self.reason:
             return None
-        return self._plan(window, counters, totals)
+        return self._plan(window, counters, totals, whole)
 
     def _unsteady(self, window: list[Sample], counters: list[Any], totals: list[int], whole: bool) -> str:
         config, info = self._config, self._info
@@ -240,7 +240,7 @@ class Settled(FastForwardPolicy):
             keys.append((kind, next(p for p, b in zip(ports, busy, strict=True) if b >= enough)))
         return by_key(keys)
 
-    def _plan(self, window: list[Sample], counters: list[Any], totals: list[int]) -> SkipPlan | None:
+    def _plan(self, window: list[Sample], counters: list[Any], totals: list[int], whole: bool) -> SkipPlan | None:
         config, info = self._config, self._info
         now, horizon = window[-1].now_ps, window[-1].horizon_ps
         window_ps = (len(window) - 1) * self._interval_ps
@@ -253,6 +253,9 @@ class Settled(FastForwardPolicy):
             kept, shrinks, widest = persistence([h[0] for h in halves], [h[1] for h in halves])
             known = len(family) >= FAMILY
             if known and kept >= MIXES_BELOW and widest > config.total_tolerance:
+                if not whole:
+                    self.reason = "shares differ: it takes the long window to tell what becomes of them"
+                    return None
                 if shrinks < SHRINKS_BELOW or widest > WANDERS_TO:
                     self.reason = "shares are still converging"
                     return None
