@@ -65,11 +65,14 @@ class NetworkConfig:
     """"any": an idle NIC wakes for the first queue pair that may send. "earliest": only when the
     earliest pacing deadline lies ahead, as the reference simulator."""
 
-    reliability: str = one_of("go-back-n", "selective-repeat", default="go-back-n")
+    reliability: str = one_of("derived", "go-back-n", "selective-repeat", default="derived")
+    """Derived: go-back-N where a flow stays on its path; selective repeat for routings that choose per
+    packet, whose packets overtake each other (going back for each would end in timeouts)."""
     rto_ps: int | None = optional()
     """Retransmission timeout; derived: 20 x base RTT + 100 us."""
-    reorder_window_packets: int = positive(default=3)
-    """Selective repeat: a packet is lost when one sent this many packets later is acknowledged."""
+    reorder_window_packets: int | None = optional()
+    """Selective repeat: a packet is lost when one sent this many packets later is acknowledged.
+    Derived: 3 where a flow stays on its path, else what it sends in 4 base RTTs, at least 64."""
     link_failures: tuple[Any, ...] = ()
     """(time_ps, node a, node b) each: that link goes down then and routes change."""
 

@@ -73,7 +73,7 @@ class Flow:
         self.retransmitted_bytes = 0
         self.skipped_bytes = 0
         selective = settings.selective
-        self.snd = SelectiveSender(settings.reorder_window_packets) if selective else None
+        self.snd = SelectiveSender(settings.reorder_window(info)) if selective else None
         # Receiver.
         self.rcv: Any = SelectiveReceiver() if selective else GoBackNReceiver()
         self.rx_last_byte_ps = -1
@@ -180,9 +180,10 @@ class Flow:
         fb.rtt_ps = clock - packet.sent_ps
         fb.sent_ps = packet.sent_ps
         fb.ecn_marked = packet.echo
-        fb.hops = packet.hops if packet.hops is not None else ()
+        hops = packet.hops
+        fb.hops = () if hops is None else hops
         cca.on_ack(fb)
-        if self.repaces:
+        if self.repaces and cca.rate_bps != self.gap_rate:
             self._repace()
         if self.snd_una >= self.end_seq:
             self.finished = True
@@ -280,20 +281,29 @@ class FlowSettings:
     """What the flows of a network share.
 
     drain_ps: how long a full switch buffer takes to empty at a host's rate; a flow may have to wait
-    that long at each switch without anything being lost.
+    that long at each switch without anything being lost. in_order: packets of a flow keep their order
+    unless one is lost.
     """
 
-    __slots__ = ("ack_bytes", "ack_every_packets", "drain_ps", "reorder_window_packets", "rto_given_ps", "selective")
+    __slots__ = ("ack_bytes", "ack_every_packets", "drain_ps", "in_order", "reorder_window_packets", "rto_given_ps", "selective")
 
-    def __init__(
-        self, ack_bytes: int, ack_every: int, reorder_window: int, rto_ps: int | None, drain_ps: int, selective: bool
-    ) -> None:
+    def __init__(self, ack_bytes: int, ack_every: int, reorder_window: int | None, rto_ps: int | None, drain_ps: int,
+                 selective: bool, in_order: bool = True) -> None:
         self.ack_bytes = ack_bytes
         self.ack_every_packets = ack_every
         self.reorder_window_packets = reorder_window
+        self.in_order = in_order
         self.rto_given_ps = rto_ps
         self.drain_ps = drain_ps
         self.selective = selective
+
+    def reorder_window(self, info: FlowInfo) -> int:
+        """Packets by which one may be overtaken before it counts as lost: as given, else 3 in order;
+        out of order what line rate sends in 4 base RTTs, since paths of equal length differ by their
+        queues, and longer queues than that are what congestion control is there to prevent."""
+        if self.reorder_window_packets is not None:
+            return self.reorder_window_packets
+        return 3 if self.in_order else max(64, 4 * info.bdp_bytes // info.payload_bytes)
 
     def rto_ps(self, info: FlowInfo) -> int:
         """Retransmission timeout: as given, else beyond anything that queueing alone can cause."""

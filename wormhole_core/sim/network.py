@@ -65,7 +65,7 @@ class Network:
         drain = config.buffer_bytes * 8 * PS_PER_S // min(self._nic_rate(h) for h in self.hosts)
         self.settings = FlowSettings(
             self.ack_bytes, config.ack_every_packets, config.reorder_window_packets, config.rto_ps, drain,
-            config.reliability == "selective-repeat",
+            config.reliability == "selective-repeat" or (config.reliability == "derived" and not per_flow), per_flow,
         )
         self.global_rtt_ps: int | None = None
 
@@ -322,6 +322,8 @@ class Network:
                 out[f"ECN at {name}"] = f"{format_size(m.kmin_bytes)} to {format_size(m.kmax_bytes)}, pmax {m.pmax:g}"
             if config.pfc:
                 out[f"PFC headroom at {name}"] = format_size(self.headroom_bytes(rate, delay))
+        if config.reliability == "derived":
+            out["reliability"] = "selective-repeat (packets choose their paths)" if self.settings.selective else "go-back-n"
         sample = self.rtt_of(self._some_path())
         rtt = self.global_rtt_ps or sample
         info = self._probe_info()

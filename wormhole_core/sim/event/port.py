@@ -124,7 +124,7 @@ class Port:
             self.armed = True
             tick = self.tick
             tick.callbacks = self.callbacks
-            heappush(self.heap, (start, ARRIVE, packet.start_ps, tick))
+            heappush(self.heap, (start, ARRIVE, packet.start_ps << 32 | self.index, tick))
 
     def fire(self, tick: Any) -> None:
         """The head frame's last bit arrives at the far end."""
@@ -133,7 +133,7 @@ class Port:
         if fifo:
             tick.callbacks = self.callbacks
             head = fifo[0]
-            heappush(self.heap, (head.arrive_ps, ARRIVE, head.start_ps, tick))
+            heappush(self.heap, (head.arrive_ps, ARRIVE, head.start_ps << 32 | self.index, tick))
         else:
             self.armed = False
         size = packet.size
@@ -204,7 +204,7 @@ class Port:
             out.armed = True
             tick = out.tick
             tick.callbacks = out.callbacks
-            heappush(out.heap, (start, ARRIVE, packet.start_ps, tick))
+            heappush(out.heap, (start, ARRIVE, packet.start_ps << 32 | out.index, tick))
 
     # --- PFC, failures ---
 
@@ -246,7 +246,7 @@ class Port:
 
     def quiet(self, now_ps: int) -> bool:
         """Whether nothing is queued here or on the wire."""
-        return not self.fifo and not self.waiting and self.control + self.delay_ps <= now_ps
+        return not self.fifo and not self.waiting and (not self.control or self.control + self.delay_ps <= now_ps)
 
     def retime(self, from_ps: int) -> None:
         """Give the frames in `waiting` departure times from from_ps on (they stay in order)."""
@@ -288,7 +288,7 @@ class Port:
         if self.fifo:
             self.armed = True
             head = self.fifo[0]
-            self.env.push(head.arrive_ps, ARRIVE, self.tick, self.callbacks, head.start_ps)
+            self.env.push(head.arrive_ps, ARRIVE, self.tick, self.callbacks, head.start_ps << 32 | self.index)
 
     def send_control(self, now_ps: int, departed_index: int, size: int, action: Any) -> None:
         """Send a PFC frame ahead of the queue; `action()` runs when it has arrived."""

@@ -19,7 +19,7 @@ from ..rules.buffer_pfc import SharedBuffer
 class Switch:
     """State of one switch."""
 
-    __slots__ = ("buffer", "calm_again", "calm_bytes", "calm_level", "env", "exact", "held", "node", "notify_pause", "pfc_frame_bytes", "ports")
+    __slots__ = ("buffer", "calm_again", "calm_bytes", "calm_level", "env", "exact", "held", "node", "notify_pause", "on_exact", "pfc_frame_bytes", "ports")
 
     def __init__(self, env: Any, node: int, buffer: SharedBuffer, pfc_frame_bytes: int) -> None:
         self.env = env
@@ -32,6 +32,8 @@ class Switch:
         # calm_bytes is -1 while exact, so that the one comparison in Port.fire serves both.
         self.calm_bytes = self.calm_level = self.calm_again = 0
         self.notify_pause: Any = None
+        # Acceleration: called before the switch becomes exact (what is frozen on it must thaw first).
+        self.on_exact: Any = None
 
     def finish(self) -> None:
         """All ports are known."""
@@ -74,6 +76,8 @@ class Switch:
 
     def become_exact(self, now_ps: int) -> None:
         """Rebuild the accounting from the queues and account for every departure from now on."""
+        if self.on_exact is not None:
+            self.on_exact(self)
         self.exact = True
         self.calm_bytes = -1
         self.held = 0
@@ -87,6 +91,16 @@ class Switch:
                 self.buffer.admit(packet.ingress.ingress, packet.size)
             if frames and not port.paused and not port.depart_armed:
                 self._arm_departure(port)
+
+    def adopt(self, port: Any, now_ps: int) -> None:
+        """Account for frames that appeared in a port's queue while the switch was exact (a partition
+        that was not simulated goes live)."""
+        frames = self._held_frames(port, now_ps)
+        for packet in frames:
+            self.held += packet.size
+            self.buffer.admit(packet.ingress.ingress, packet.size)
+        port.unreleased.extend(frames)
+        self.rearm_departure(port)
 
     def _become_calm(self) -> None:
         self.exact = False

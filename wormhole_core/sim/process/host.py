@@ -7,7 +7,7 @@ first: data frames are chosen only in the instant they begin to leave, and never
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 from ..flow import Flow
@@ -64,7 +64,7 @@ class Nic:
         self.acks.append(ack)
         self._next_ack(now_ps)
 
-    def _send_acks(self) -> Iterator[Any]:
+    def _send_acks(self) -> Generator[Any, Any, None]:
         while True:
             yield self._ack_turn.ring()
             self._next_ack(int(self.port.env.now))
@@ -91,7 +91,7 @@ class Nic:
         """Try to send at time_ps."""
         self._data_turn.set_no_later(time_ps)
 
-    def _serve_pairs(self) -> Iterator[Any]:
+    def _serve_pairs(self) -> Generator[Any, Any, None]:
         while True:
             yield self._data_turn.ring()
             self.pump(int(self.port.env.now))
@@ -203,7 +203,7 @@ class Timers:
         if self.flow.rto_deadline_ps:
             self._timeout.set_no_later(self.flow.rto_deadline_ps)
 
-    def _run_timeout(self) -> Iterator[Any]:
+    def _run_timeout(self) -> Generator[Any, Any, None]:
         flow = self.flow
         while True:
             yield self._timeout.ring()
@@ -223,7 +223,7 @@ class Timers:
         elif due != self._cca.time_ps:
             self._cca.set(due)
 
-    def _run_cca(self) -> Iterator[Any]:
+    def _run_cca(self) -> Generator[Any, Any, None]:
         flow = self.flow
         while True:
             yield self._cca.ring()

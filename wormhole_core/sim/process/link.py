@@ -8,7 +8,7 @@ stops with frames on the wire reports what arrived.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 from ..order import ARRIVE, PFC
@@ -58,7 +58,7 @@ class Link:
             # Arrivals of one instant: first what began to be sent first.
             self._arrival.set(crossing.arrive_ps, ARRIVE, crossing.start_ps)
 
-    def _run(self) -> Iterator[Any]:
+    def _run(self) -> Generator[Any, Any, None]:
         while True:
             yield self._arrival.ring()
             crossing = self.frames.popleft()

@@ -8,7 +8,7 @@ ECN mark and the INT record look at the queue it leaves behind, and its share of
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any
 
 from ...units import serialisation_ps
@@ -147,7 +147,7 @@ class SwitchPort(Port):
         if self.controls or (self.queue and not self.paused):
             self._turn.set_no_later(max(self.busy_ps, now_ps))
 
-    def _run(self) -> Iterator[Any]:
+    def _run(self) -> Generator[Any, Any, None]:
         while True:
             yield self._turn.ring()
             now = int(self.env.now)
