@@ -35,7 +35,7 @@ class RingAllReduceConfig:
     """The tensor on each rank; each of the 2 (N - 1) steps of a ring moves an N-th of it."""
     stride: int = positive(default=1)
     """Distance between neighbours of a ring, in ranks."""
-    group_size: int | None = optional()
+    group_size: int | None = optional(metadata={"unit": "ranks"})
     """Ranks per ring; default: one block of all hosts, so hosts / stride."""
     iterations: int = positive(default=1)
     gap_ps: int = non_negative(default=0)
