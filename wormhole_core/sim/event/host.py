@@ -72,16 +72,24 @@ class Nic:
         if len(pairs) == 1:
             # The common case, without the search.
             flow = pairs[0]
-            if not flow.may_send():
+            due = flow.next_send_ps
+            if due < busy:
+                due = busy
+            armed = self.armed_ps
+            if armed is not None and armed <= due and due > now_ps and not flow.finished:
+                return  # the armed tick looks again, and what is due then cannot be due before
+            # Flow.may_send, inlined for speed where nothing is sent again.
+            snd_nxt = flow.snd_nxt
+            window = flow.cca.window_bytes
+            if snd_nxt < flow.end_seq and (window is None or snd_nxt - flow.snd_una < window):
+                pass
+            elif flow.snd is None or not flow.may_send():
                 if flow.finished:
                     if busy > now_ps:
                         self.arm(busy)
                     else:
                         self.schedule.pick(now_ps)
                 return
-            due = flow.next_send_ps
-            if due < busy:
-                due = busy
             if due > now_ps:
                 self.arm(due)
                 return
@@ -107,16 +115,29 @@ class Nic:
             port.armed = True
             tick = port.tick
             tick.callbacks = port.callbacks
-            heappush(port.heap, (arrive, ARRIVE, now_ps, tick))
+            heappush(port.heap, (arrive, ARRIVE, now_ps << 32 | port.index, tick))
         for listener in self.on_sent:
             listener(now_ps, flow.index, packet.seq, packet.size)
         if flow.ticks.rto_armed_ps is None:
             flow.ticks.arm_rto()
         if len(pairs) > 1:
             self.arm(end)
-        elif flow.may_send():
+            return
+        snd_nxt = flow.snd_nxt
+        window = flow.cca.window_bytes
+        if (snd_nxt < flow.end_seq and (window is None or snd_nxt - flow.snd_una < window)) or (
+            flow.snd is not None and flow.may_send()
+        ):
             due = flow.next_send_ps
-            self.arm(due if due > end else end)
+            if due < end:
+                due = end
+            if self.armed_ps is None:
+                self.armed_ps = due
+                tick = self.tick
+                tick.callbacks = self.callbacks
+                heappush(port.heap, (due, self.rank, 0, tick))
+            else:
+                self.arm(due)
 
     def pause(self, now_ps: int, pause: bool) -> None:
         """A PFC frame took effect: hold data, and ACKs where they obey."""
@@ -174,7 +195,8 @@ class Host:
         latency = sum(port.delay_ps + port.tx_of[ack.size] for port in path)
         env = flow.nic.env
         sender = path[-1].peer_host
-        env.push(now_ps + latency, ARRIVE, Tick((1 << 31 | flow.index) << 64 | ack.first_seq), (lambda _t: sender.receive(ack, now_ps + latency, None),), now_ps)
+        env.push(now_ps + latency, ARRIVE, Tick((1 << 31 | flow.index) << 64 | ack.first_seq), (lambda _t: sender.receive(ack, now_ps + latency, None),),
+                 now_ps << 32 | 1 << 31 | flow.index)
 
 
 class FlowTicks:
