@@ -119,6 +119,13 @@ def test_skips_double_at_most_with_a_live_window_between():
     assert lengths == [448, 896, 1792, 3584] and lived == [61, 56, 56, 56]
 
 
+def test_a_plan_that_was_not_carried_out_does_not_grow_the_next():
+    run = feed()
+    first, second = run.until_plan(), run.until_plan()
+    assert run.now_ps == (61 + 14) * RTT_PS and second.until_ps - run.now_ps == 448 * RTT_PS
+    assert first.until_ps < second.until_ps
+
+
 def test_skips_reach_no_further_than_so_many_times_the_time_lived():
     run = feed(options={"reach": 10.0})
     skipped = 0

@@ -111,7 +111,7 @@ class Settled(FastForwardPolicy):
 
     __slots__ = (
         "_active", "_config", "_history", "_info", "_interval_ps", "_last_ps", "_limit_ps", "_lived_ps",
-        "_long", "_settle_ps", "_short", "_skipped_ps", "_slack", "_taken", "reason",
+        "_long", "_proposed_ps", "_settle_ps", "_short", "_skipped_ps", "_slack", "_taken", "reason",
     )  # fmt: skip
 
     def __init__(self, config: SettledConfig, partition: PartitionInfo) -> None:
@@ -134,7 +134,9 @@ class Settled(FastForwardPolicy):
         self._taken = 0
         self._settle_ps = partition.settling_ps or 0
         self._last_ps: int | None = None
+        # The longest skip so far may have been, and what the last plan makes of it if it is carried out.
         self._limit_ps: int | None = None
+        self._proposed_ps: int | None = None
         self._lived_ps = self._skipped_ps = 0
         self.reason = "" if self._active else "its congestion control states neither period nor settling time"
         """Why the last full window was not skipped; empty if it was, or none is full yet."""
@@ -181,6 +183,7 @@ class Settled(FastForwardPolicy):
         """A new window begins; what was frozen needs no settling."""
         if self._last_ps is not None:
             self._skipped_ps += max(0, sample.now_ps - self._last_ps)
+            self._limit_ps = self._proposed_ps
         self._last_ps = sample.now_ps
         self._restart("")
         self._history.append(sample)
@@ -285,7 +288,7 @@ class Settled(FastForwardPolicy):
         if until - now < max(1, config.min_skip_rtts * info.base_rtt_ps):
             self.reason = "a skip would be too short"
             return None
-        self._limit_ps = limit
+        self._proposed_ps = limit
         # Rates.
         weight = smoothed_gain(counters[0])[1] * self._interval_ps
         averaging = math.sqrt(min(1.0, window_ps / (until - now)))
@@ -317,15 +320,15 @@ class Settled(FastForwardPolicy):
              None if s.horizon_ps is None else s.horizon_ps - last)
             for s in self._history
         )  # fmt: skip
-        return (STATE_VERSION, last is not None, self._taken, self._settle_ps, self._limit_ps, self._lived_ps,
-                self._skipped_ps, self.reason, window)  # fmt: skip
+        return (STATE_VERSION, last is not None, self._taken, self._settle_ps, self._limit_ps, self._proposed_ps,
+                self._lived_ps, self._skipped_ps, self.reason, window)  # fmt: skip
 
     def restore(self, state: tuple, now_ps: int) -> None:
         """Go on as if the last sample had been taken at now_ps."""
         if not state or state[0] != STATE_VERSION:
             raise ValueError(f"state of another version of policy 'settled'; this is version {STATE_VERSION}")
-        _, started, self._taken, self._settle_ps, self._limit_ps, self._lived_ps, self._skipped_ps, *rest = state
-        self.reason, window = rest
+        _, started, self._taken, self._settle_ps, self._limit_ps, self._proposed_ps, *rest = state
+        self._lived_ps, self._skipped_ps, self.reason, window = rest
         self._last_ps = now_ps if started else None
         self._history.clear()
         for time, acked, rates, queue, busy, disturbed, remaining, horizon in window:
