@@ -43,7 +43,7 @@ class Transfer:
 
 @attrs.frozen(kw_only=True)
 class Compute:
-    """`duration_ps` of work on a rank; its id is reported when it ends."""
+    """`duration_ps` of work on a host (`rank`: its node id, for reports); its id is reported when it ends."""
 
     id: Id
     rank: int

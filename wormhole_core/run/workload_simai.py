@@ -84,7 +84,11 @@ class SimaiWorkload(Workload):
         while (step := self._next(rank)) is not None:
             number, index, op = step
             if op.kind == "compute":
-                begun.append(Compute(id=(number, index, rank), rank=rank, duration_ps=op.duration_ps, label=op.label))
+                begun.append(
+                    Compute(
+                        id=(number, index, rank), rank=self._hosts[rank], duration_ps=op.duration_ps, label=op.label
+                    )
+                )
                 return
             if op.kind == "collective":
                 self._arrive((number, index, self._member[op.group][rank]), op, begun)
@@ -95,7 +99,9 @@ class SimaiWorkload(Workload):
                     return
                 if op.duration_ps:
                     begun.append(
-                        Compute(id=(number, index, rank), rank=rank, duration_ps=op.duration_ps, label=op.label)
+                        Compute(
+                            id=(number, index, rank), rank=self._hosts[rank], duration_ps=op.duration_ps, label=op.label
+                        )
                     )
                     return
             self._places[rank] += 1

@@ -66,7 +66,7 @@ def test_volumes(synchronous, servers):
 def test_computing_comes_first():
     workload = made()
     items = list(workload.advance(0, []))
-    assert [(item.rank, item.duration_ps) for item in items] == [(rank, 50_000_000) for rank in range(4)]
+    assert [(item.rank, item.duration_ps) for item in items] == [(host, 50_000_000) for host in HOSTS[:4]]
 
 
 def test_too_many_servers_are_refused():

@@ -91,7 +91,9 @@ class ParameterServer(Workload):
             return ()
         if self._config.compute_ps == 0:
             return [self._transfer(iteration, "push", worker, server) for server in self._servers]
-        return [Compute(id=(iteration, "compute", worker), rank=worker, duration_ps=self._config.compute_ps)]
+        return [
+            Compute(id=(iteration, "compute", worker), rank=self._hosts[worker], duration_ps=self._config.compute_ps)
+        ]
 
     def _transfer(self, iteration: int, what: str, worker: int, server: int) -> Transfer:
         ends = self._hosts[worker], self._hosts[len(self._workers) + server]

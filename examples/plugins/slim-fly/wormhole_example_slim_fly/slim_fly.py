@@ -52,7 +52,6 @@ def generator_sets(q: int) -> tuple[frozenset[int], frozenset[int]]:
     return frozenset(pow(root, i, q) for i in exponents), frozenset(pow(root, i, q) for i in others)
 
 
-
 def build(config: SlimFlyConfig, rng: Stream) -> Graph:
     """Hosts first, router by router; routers (0, x, y), then (1, m, c). Raises ConfigError for other orders."""
     q = config.order
