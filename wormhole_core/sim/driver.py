@@ -115,9 +115,9 @@ class Driver:
         for index, transfer in sorted(starts, key=lambda entry: entry[0]):
             self.active += 1
             self.counters.flows_started += 1
-            self._start_flow(transfer, index, now_ps)
-            for listener in self._on_started:
+            for listener in self._on_started:       # before its first frame, which may leave at once
                 listener(now_ps, index, transfer)
+            self._start_flow(transfer, index, now_ps)
         if self._agenda:
             self._ask(self._agenda[0][0])
 
