@@ -13,6 +13,8 @@ from typing import Any
 import simpy
 
 DEAD: tuple[Any, ...] = ()
+NEVER = 1 << 100
+"""Later than any event; an integer, because comparing integers with infinity is slow."""
 
 
 class Tick:
@@ -54,7 +56,7 @@ class KernelEnvironment(simpy.Environment):
         """Run at most max_events events, none later than until_ps; True if there is nothing left to
         run within that time, or a callback raised `Halt`."""
         queue = self._queue
-        limit = float("inf") if until_ps is None else until_ps
+        limit = NEVER if until_ps is None else until_ps
         done = 0
         try:
             while done < max_events:
@@ -63,6 +65,10 @@ class KernelEnvironment(simpy.Environment):
                 done += 1
                 self._now, _, _, event = heappop(queue)
                 callbacks, event.callbacks = event.callbacks, None
+                if callbacks.__class__ is tuple:  # a tick: nothing else keeps its callbacks in a tuple
+                    if callbacks:
+                        callbacks[0](event)
+                    continue
                 for callback in callbacks:
                     callback(event)
                 if not event._ok and not hasattr(event, "_defused"):

@@ -47,7 +47,7 @@ class Port:
         "arrivals", "armed", "busy_ps", "callbacks", "control", "delay_ps", "down", "draws", "dropped_bytes",
         "drops", "env", "fifo", "flows", "heap", "host", "index", "ingress", "int_q_unit", "int_tx_unit", "kmin", "link_index",
         "loss", "loss_draws", "marking", "marks", "max_queue", "node", "on_drop", "paused", "paused_ps", "paused_since_ps",
-        "pauses", "peer", "peer_host", "peer_switch", "queue", "rate_bps", "reverse", "run_bytes", "skew_ps", "switch",
+        "pauses", "peer", "peer_host", "peer_switch", "queue", "rate_bps", "reverse", "run_base", "skew_ps", "switch",
         "tick", "tx_bytes", "tx_frames", "tx_of", "unreleased", "depart_tick", "depart_armed", "waiting",
         "partition",
     )
@@ -92,14 +92,23 @@ class Port:
         self.unreleased: deque[Any] = deque()
         self.depart_tick = Tick()
         self.depart_armed = False
-        # Counters. run_bytes: sent since flows last began to use the port (what INT reports).
+        # Counters. run_base: tx_bytes when flows last began to use the port.
         self.flows = 0
-        self.run_bytes = 0
+        self.run_base = 0
         self.tx_bytes = self.tx_frames = 0
         self.max_queue = 0
         self.drops = self.dropped_bytes = self.marks = self.pauses = 0
         self.paused_ps = self.paused_since_ps = 0
         self.partition: Any = None
+
+    @property
+    def run_bytes(self) -> int:
+        """Bytes sent since flows last began to use the port (what INT reports)."""
+        return self.tx_bytes - self.run_base
+
+    @run_bytes.setter
+    def run_bytes(self, value: int) -> None:
+        self.run_base = self.tx_bytes - value
 
     # --- hot path ---
 
@@ -138,6 +147,8 @@ class Port:
             self.armed = False
         size = packet.size
         self.tx_frames += 1
+        sent = self.tx_bytes
+        self.tx_bytes = sent + size
         switch = self.switch
         if switch is not None:
             # The queue as it was when this frame began to leave, without the frame itself.
@@ -159,7 +170,7 @@ class Port:
                     self.marks += 1
             hops = packet.hops
             if hops is not None and packet.kind == DATA:
-                sent = self.run_bytes
+                sent -= self.run_base
                 tx_unit = self.int_tx_unit
                 if tx_unit == 1:
                     hops.append((start - self.skew_ps, sent, queue, self.rate_bps))
@@ -167,8 +178,6 @@ class Port:
                     hops.append((start - self.skew_ps, sent - sent % tx_unit, queue - queue % self.int_q_unit, self.rate_bps))
             if not switch.exact:
                 switch.held -= size
-        self.run_bytes += size
-        self.tx_bytes += size
         if self.loss and self.loss_draws.uniform() < self.loss:
             self.drop(packet, "loss")
             return
@@ -304,7 +313,6 @@ class Port:
         def arrive(_tick: Any) -> None:
             if self.down:
                 return
-            self.run_bytes += size
             self.tx_bytes += size
             self.tx_frames += 1
             action()
