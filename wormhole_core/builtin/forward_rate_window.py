@@ -77,7 +77,8 @@ class RateWindow(FastForwardPolicy):
         if len(self._rates) < self._config.samples:
             return None
         series = list(zip(*self._rates, strict=True))
-        if any(min(rates) <= 0 or relative_range(rates) >= self._config.theta for rates in series):
+        # A flow that stands still has an infinite range.
+        if any(relative_range(rates) >= self._config.theta for rates in series):
             return None
         means = tuple(sum(rates) / (len(rates) * 8_000_000_000_000) for rates in series)
         if sample.horizon_ps is not None and sample.horizon_ps <= sample.now_ps:
