@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -87,17 +88,36 @@ class Kit:
         topology = self.component("topology", name)
         return topology.build(make_config("topology", topology.config, options), stream(1, "topology"))
 
-    def make(self, graph: Graph, flows: Sequence[Transfer] | Workload, *, cca: str = "none", cca_options: dict[str, Any] | None = None,
-             network: dict[str, Any] | None = None, routing: str = "ecmp", seed: int = 1, model: str = "event",
-             after: dict[Any, Iterable[Any]] | None = None, observers: Sequence[Observer] = (), **options: Any) -> Run:
+    def make(
+        self,
+        graph: Graph,
+        flows: Sequence[Transfer] | Workload,
+        *,
+        cca: str = "none",
+        cca_options: dict[str, Any] | None = None,
+        network: dict[str, Any] | None = None,
+        routing: str = "ecmp",
+        seed: int = 1,
+        model: str = "event",
+        after: dict[Any, Iterable[Any]] | None = None,
+        observers: Sequence[Observer] = (),
+        **options: Any,
+    ) -> Run:
         kind, route = self.component("cca", cca), self.component("routing", routing)
         config = make_config("cca", kind.config, cca_options or {})
         workload = flows if isinstance(flows, Workload) else Script(flows, after)
         records = Records()
         simulation = Simulation(
-            graph, make_config("network", NetworkConfig, network or {}), make_cca=lambda info, rng: kind.build(config, info, rng),
-            workload=workload, routing=route.build(route.config(), stream(seed, "routing")), seed=seed, model=model,
-            per_flow_routing=route.traits.get("per_flow", False), observers=[records, *observers], **options,
+            graph,
+            make_config("network", NetworkConfig, network or {}),
+            make_cca=lambda info, rng: kind.build(config, info, rng),
+            workload=workload,
+            routing=route.build(route.config(), stream(seed, "routing")),
+            seed=seed,
+            model=model,
+            per_flow_routing=route.traits.get("per_flow", False),
+            observers=[records, *observers],
+            **options,
         )
         return Run(simulation, records)
 
@@ -114,7 +134,7 @@ class Kit:
         """Hosts 0 and 1 with this many switches between them."""
         graph = new_graph(2)
         nodes = [0, *(add_switch(graph) for _ in range(switches)), 1]
-        for a, b in zip(nodes, nodes[1:], strict=False):
+        for a, b in pairwise(nodes):
             add_link(graph, a, b, rate_bps, delay_ps, loss)
         return graph
 

@@ -39,8 +39,10 @@ class Case:
     def __repr__(self) -> str:
         links = [(a, b, d["rate_bps"], d["delay_ps"], d["loss"]) for a, b, d in self.graph.edges(data=True)]
         flows = [(t.id, t.src, t.dst, t.size_bytes, t.delay_ps) for t in self.flows]
-        return (f"Case(hosts={len(self.graph.graph['hosts'])}, links={links}, flows={flows}, after={self.after}, "
-                f"network={self.network}, cca={self.cca!r} {self.cca_options}, routing={self.routing!r}, seed={self.seed})")
+        return (
+            f"Case(hosts={len(self.graph.graph['hosts'])}, links={links}, flows={flows}, after={self.after}, "
+            f"network={self.network}, cca={self.cca!r} {self.cca_options}, routing={self.routing!r}, seed={self.seed})"
+        )
 
 
 @st.composite
@@ -134,31 +136,64 @@ def cases(draw: Any) -> Case:
     if draw(st.integers(0, 3)) == 0:
         ends = [(a, b) for a, b, _ in graph.edges(data=True)]
         failed = draw(st.lists(st.sampled_from(ends), min_size=1, max_size=2))
-        network["link_failures"] = tuple((draw(st.sampled_from([1, 2_000_000, 4_321_000, 10_000_000])), a, b) for a, b in failed)
+        network["link_failures"] = tuple(
+            (draw(st.sampled_from([1, 2_000_000, 4_321_000, 10_000_000])), a, b) for a, b in failed
+        )
     cca = draw(st.sampled_from(["none", "none", "hpcc", "dcqcn", "timely", "dctcp", "swift"]))
     options: dict[str, Any] = {}
     if cca == "none" and draw(st.booleans()):
         options["window"] = draw(st.sampled_from(["1", "5000", "20000", "bdp"]))
-    return Case(graph, flows, after, network, cca, options, draw(st.sampled_from(["ecmp", "spray", "flowlet"])),
-                draw(st.integers(1, 3)))
+    return Case(
+        graph,
+        flows,
+        after,
+        network,
+        cca,
+        options,
+        draw(st.sampled_from(["ecmp", "spray", "flowlet"])),
+        draw(st.integers(1, 3)),
+    )
 
 
 def outcome(kit: Any, case: Case, model: str) -> dict[str, Any]:
     """Everything that must agree: errors, flows done and under way, counters of ports."""
     try:
-        run = kit.make(case.graph, case.flows, after=case.after, network=case.network, cca=case.cca, routing=case.routing,
-                       cca_options=case.cca_options, seed=case.seed, model=model)
+        run = kit.make(
+            case.graph,
+            case.flows,
+            after=case.after,
+            network=case.network,
+            cca=case.cca,
+            routing=case.routing,
+            cca_options=case.cca_options,
+            seed=case.seed,
+            model=model,
+        )
         env = run.simulation.motion.env
         assert env.advance(MAX_EVENTS, HORIZON_PS), "the case is too long"
     except ConfigError as error:
         assert "cannot be reached" in str(error)
         return {"error": str(error)}
     flows = {i: (r.fct_ps, r.rx_last_byte_ps, r.retransmitted_bytes) for i, r in run.records.items()}
-    under_way = {f.transfer.id: (f.snd_una, f.snd_nxt, f.rcv.next_seq, f.retransmitted_bytes) for f in run.simulation.motion.flows.values()}
+    under_way = {
+        f.transfer.id: (f.snd_una, f.snd_nxt, f.rcv.next_seq, f.retransmitted_bytes)
+        for f in run.simulation.motion.flows.values()
+    }
     ports = {
         f"{p.index}: {p.node}->{p.peer}": {
             name: getattr(p, name)
-            for name in ("marks", "pauses", "paused_ps", "drops", "dropped_bytes", "tx_bytes", "tx_frames", "max_queue", "flows", "run_bytes")
+            for name in (
+                "marks",
+                "pauses",
+                "paused_ps",
+                "drops",
+                "dropped_bytes",
+                "tx_bytes",
+                "tx_frames",
+                "max_queue",
+                "flows",
+                "run_bytes",
+            )
             if name != "run_bytes"
         }
         for p in run.simulation.network.port_list

@@ -157,7 +157,9 @@ class Motion(ABC):
         network = self.network
         now = int(self.env.now)
         links = [data["link_index"] for data in (network.graph.get_edge_data(a, b) or {}).values()]
-        last_ways = {i: network.shortest_paths(f) for i, f in self.flows.items() if f.data_path is None or f.ack_path is None}
+        last_ways = {
+            i: network.shortest_paths(f) for i, f in self.flows.items() if f.data_path is None or f.ack_path is None
+        }
         for link in links:
             network.take_down(link)
             for node in (a, b):

@@ -114,17 +114,19 @@ class Simulation:
 
         Raises StalledError if work is left but nothing will move, or nothing moved for too long.
         """
-        limit_ps = until_ps
-        deadline_ps = self._progress[1] + self.no_progress_ps
-        if self.motion.flows and (until_ps is None or deadline_ps < until_ps):
-            limit_ps = deadline_ps
-        drained = self.motion.env.advance(max_events, limit_ps)
+        # Without flows under way nothing has to move before the next event, however far it is.
+        env = self.motion.env
+        next_ps = env.peek()
+        since_ps = self._progress[1] if self.motion.flows or next_ps == float("inf") else int(next_ps)
+        deadline_ps = since_ps + self.no_progress_ps
+        watched = until_ps is None or deadline_ps < until_ps
+        drained = env.advance(max_events, deadline_ps if watched else until_ps)
         if self.driver.finished:
             if left := list(self.driver.workload.waiting()):
                 raise StalledError("\n".join([f"the run stalled at {format_time(self.now_ps)}: nothing is under way, but work is left",
                                               *(f"  {line}" for line in left[:20])]))
             return True
-        next_ps = self.motion.env.peek()
+        next_ps = env.peek()
         if drained and next_ps == float("inf"):
             raise StalledError(self._stall_text("no event is left"))
         moved = self.driver.counters.flows_started + sum(
@@ -132,7 +134,7 @@ class Simulation:
         ) + self.driver.counters.bytes_finished
         if moved != self._progress[0] or not self.motion.flows:
             self._progress = moved, self.now_ps
-        elif drained and next_ps > deadline_ps and (until_ps is None or deadline_ps < until_ps):
+        elif drained and watched:
             raise StalledError(self._stall_text(f"no byte moved for {format_time(self.no_progress_ps)}"))
         return drained and until_ps is not None and next_ps > until_ps
 

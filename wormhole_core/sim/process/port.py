@@ -35,7 +35,9 @@ class TxTimes(dict[int, int]):
 class Port:
     """Egress port of `node` towards `peer`; on a host, its `host` (a `Nic`) decides what it sends."""
 
-    def __init__(self, env: KernelEnvironment, index: int, node: int, peer: int, data: dict[str, Any], resolution_ps: int) -> None:
+    def __init__(
+        self, env: KernelEnvironment, index: int, node: int, peer: int, data: dict[str, Any], resolution_ps: int
+    ) -> None:
         self.env, self.index, self.node, self.peer = env, index, node, peer
         self.link_index: int = data["link_index"]
         self.rate_bps: int = data["rate_bps"]
@@ -171,7 +173,9 @@ class SwitchPort(Port):
         if marked:
             packet.marked = True
         if packet.hops is not None and packet.kind == DATA:
-            packet.hops.append(hop_record(now_ps, self.run_bytes, left, self.rate_bps, self.int_tx_unit, self.int_q_unit))
+            packet.hops.append(
+                hop_record(now_ps, self.run_bytes, left, self.rate_bps, self.int_tx_unit, self.int_q_unit)
+            )
         self.transmit(packet.size, now_ps, packet=packet, queue_bytes=before, marked=marked)
         self.switch.release(packet, now_ps)
 
