@@ -59,11 +59,16 @@ class KernelEnvironment(simpy.Environment):
         limit = NEVER if until_ps is None else until_ps
         done = 0
         try:
-            while done < max_events:
-                if not queue or queue[0][0] > limit:
+            for done in range(1, max_events + 1):
+                if not queue:
+                    done -= 1
                     return True
-                done += 1
-                self._now, _, _, event = heappop(queue)
+                now, rank, sequence, event = heappop(queue)
+                if now > limit:
+                    heappush(queue, (now, rank, sequence, event))
+                    done -= 1
+                    return True
+                self._now = now
                 callbacks, event.callbacks = event.callbacks, None
                 if callbacks.__class__ is tuple:  # a tick: nothing else keeps its callbacks in a tuple
                     if callbacks:
