@@ -91,7 +91,7 @@ def test_two_flows_far_apart_keep_their_rates_and_growth_stops():
         plan = run.until_plan()
         assert plan.bytes_per_ps == (30_000 / RTT_PS, 17_000 / RTT_PS)
         lengths.append(run.skip(plan))
-    assert lengths == [5 * 56 * RTT_PS] * 3
+    assert lengths == [7 * 56 * RTT_PS] * 3
 
 
 def test_a_cycle_that_does_not_fit_the_window_hardly_moves_the_rate():
@@ -256,6 +256,20 @@ def test_blocks_hold_whole_periods():
     assert 64 * short.interval_ps() == 4 * 28 * RTT_PS
 
 
+def test_many_flows_are_sampled_less_often():
+    # 50 packets fit through the port per RTT: 1000 flows have two each in 40 RTTs.
+    crowd = feed(info(flows=1000), even(1000))
+    assert crowd.policy.interval_ps() == 40 * RTT_PS
+    plan = crowd.until_plan(60)
+    assert crowd.now_ps == (40 + 16 * 40) * RTT_PS and len(set(plan.bytes_per_ps)) == 1
+    # As many flows over as many ports: every RTT.
+    partition = info(flows=1000, flow_ports=tuple((i + 1,) for i in range(1000)))
+    assert feed(partition).policy.interval_ps() == RTT_PS
+    slow = feed(info(flows=1000, settling_ps=None, period_ps=7 * RTT_PS)).policy
+    quarter = 16 * slow.interval_ps()
+    assert quarter >= 16 * 40 * RTT_PS and quarter % (7 * RTT_PS) == 0
+
+
 def test_a_saw_tooth_in_a_window_of_other_length_is_refused():
     run = feed(gain=lambda i, k: 16_000 + 1_000 * (k % 40 // 2.5) // 1)
     assert run.until_plan(200) is None
@@ -281,7 +295,7 @@ def test_shares_that_mix_fast_become_their_mean():
     assert plan.until_ps - run.now_ps == 8 * 104 * RTT_PS and plan.spread > 0
 
 
-@pytest.mark.parametrize(("size", "part"), [(10**9, 1.0), (10**13, (math.sqrt(6) - 1) / 5)])
+@pytest.mark.parametrize(("size", "part"), [(10**9, 1.0), (10**13, (math.sqrt(8) - 1) / 7)])
 def test_shares_that_wander_keep_part_of_their_deviation(size, part):
     # With little left to send nothing relaxes; with much of it deviations average out.
     deviation = [0.15 * noise(i, 1) for i in range(8)]
@@ -292,7 +306,7 @@ def test_shares_that_wander_keep_part_of_their_deviation(size, part):
     kept = [r / (d - mean) for r, d in zip(rates, deviation, strict=True)]
     assert max(kept) == pytest.approx(part, rel=0.02) and min(kept) == pytest.approx(part, rel=0.02)
     assert sum(plan.bytes_per_ps) == pytest.approx(47_500 * 100 / RTT_PS)
-    assert plan.until_ps - run.now_ps == 5 * 104 * RTT_PS
+    assert plan.until_ps - run.now_ps == 7 * 104 * RTT_PS
     before = run.skip(plan)
     assert run.skip(run.until_plan()) == before
 

@@ -71,6 +71,7 @@ FAMILY = 3
 MIXES_BELOW = 0.75
 """Share of a deviation left after half a window, 52 base RTTs: under one half after 100 of them."""
 SAME_LOAD = 0.01
+PACKETS_PER_SAMPLE = 2
 SHRINKS_BELOW = 0.92
 WANDERS_TO = 0.6
 """A deviation beyond is left from an uneven start and goes away; wandering shares spread by about 0.2."""
@@ -92,13 +93,13 @@ class SettledConfig:
     """Range of the four blocks of the partition's total, over their mean."""
     flow_tolerance: float = between(0.0, 1.0, default=0.05)
     """Difference of a flow's two halves, over their mean; four times as much inside a family."""
-    cycle_factor: float = positive(default=4.0)
+    cycle_factor: float = positive(default=5.0)
     """By how much larger the tolerances are for CCAs with a period, whose cycles are never quite equal."""
     min_utilisation: float = between(0.0, 1.0, default=0.9)
     drift_tolerance: float = between(0.0, 1.0, default=0.0025)
     """Change of a rate, extrapolated over the skip, that ends it."""
     first_skip_windows: int = positive(default=8)
-    wander_windows: int = positive(default=5)
+    wander_windows: int = positive(default=7)
     reach: float = positive(default=64.0)
     min_skip_rtts: int = non_negative(default=8)
     """Shorter skips are not worth a freeze and a thaw."""
@@ -120,15 +121,19 @@ class Settled(FastForwardPolicy):
         rtt = max(1, partition.base_rtt_ps)
         period = partition.period_ps or 0
         self._slack = config.cycle_factor if period else 1.0
+        # A sample costs time per flow, and tells little before every flow had a few packets.
+        every = max(1, math.ceil(PACKETS_PER_SAMPLE * partition.flows / _packets(partition, rtt)))
         # Windows divide into 8 blocks: four to compare, eight for the slope.
         if period:
-            quarter = -(-max(config.window_rtts * rtt // BLOCKS, 1) // period) * period
+            quarter = max(config.window_rtts * rtt // BLOCKS, 16 * every * rtt, 1)
             self._long = self._short = 64
-            self._interval_ps = -(-quarter // 16)
+            self._interval_ps = -(-(-(-quarter // period) * period) // 16)
         else:
-            self._long = -(-config.window_rtts // TREND_BLOCKS) * TREND_BLOCKS
-            self._short = min(self._long, -(-config.short_rtts // TREND_BLOCKS) * TREND_BLOCKS)
-            self._interval_ps = rtt
+            self._long, self._short = (
+                max(2, math.ceil(rtts / every / TREND_BLOCKS)) * TREND_BLOCKS
+                for rtts in (config.window_rtts, min(config.short_rtts, config.window_rtts))
+            )
+            self._interval_ps = every * rtt
         # Samples of the present window, oldest first; _taken counts them since it began.
         self._history: deque[Sample] = deque(maxlen=self._long + 1)
         self._taken = 0
@@ -142,7 +147,7 @@ class Settled(FastForwardPolicy):
         """Why the last full window was not skipped; empty if it was, or none is full yet."""
 
     def interval_ps(self) -> int:
-        """One base RTT, or a 64th of the window that covers whole periods."""
+        """One base RTT, more with many flows, or a 64th of the window that covers whole periods."""
         return self._interval_ps if self._active else NEVER_PS
 
     # --- watching ---
@@ -337,6 +342,13 @@ class Settled(FastForwardPolicy):
                 disturbed=disturbed, remaining_bytes=remaining,
                 horizon_ps=None if horizon is None else horizon + now_ps,
             ))  # fmt: skip
+
+
+def _packets(partition: PartitionInfo, duration_ps: int) -> float:
+    """Full packets that fit through the first and the last ports of the flows in a time."""
+    ends = ({path[0] for path in partition.flow_ports}, {path[-1] for path in partition.flow_ports})
+    capacity = min(sum(partition.port_rate_bps[p] for p in ports) for ports in ends)
+    return capacity * duration_ps / PS_BITS / partition.payload_bytes
 
 
 def _build(config: SettledConfig, partition: PartitionInfo, _rng: Stream) -> Settled:
