@@ -117,7 +117,7 @@ class Cca(ABC):
         """React to a detected loss (`LossKind`)."""
 
     def on_signal(self, now_ps: int, kind: str, value: int) -> None:
-        """React to a frame of the receiver's own making (`CcaReceiver`)."""
+        """React to a frame of the receiver's own making. Provisional: receivers cannot send any yet."""
 
     def next_timer_ps(self, now_ps: int) -> int | None:
         """When `on_timer` is wanted next (flow clock, > now_ps except in the same call), or None.
