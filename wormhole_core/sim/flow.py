@@ -15,7 +15,7 @@ from typing import Any
 from ..contracts.cca import Cca, Feedback, FlowInfo, LossKind
 from ..contracts.routing import FlowKey
 from .packet import ACK, DATA, NACK, Packet
-from .rules.reliability import IN_ORDER, GoBackNReceiver, SelectiveReceiver, SelectiveSender
+from .rules.reliability import IN_ORDER, OUT_OF_ORDER, GoBackNReceiver, SelectiveReceiver, SelectiveSender
 
 _PS_BITS = 8_000_000_000_000
 
@@ -26,7 +26,7 @@ class Flow:
     __slots__ = (
         "ack_bytes", "ack_every", "ack_key", "ack_path", "ack_router", "acks_owed", "base_rtt_ps", "cca", "cca_receiver",
         "cca_timer_ps", "data_key", "data_path", "data_router", "dst", "echo_owed", "end_seq", "feedback", "finished", "first_port",
-        "fct_ps", "frame_bytes", "gap_ps", "gap_rate", "has_cca_timer", "header_bytes", "ideal_fct_ps", "index", "info",
+        "fct_ps", "frame_bytes", "frame_ps_bits", "gap_ps", "gap_rate", "has_cca_timer", "header_bytes", "ideal_fct_ps", "index", "info",
         "last_gap_ps", "last_size", "line_rate_bps", "nic", "next_send_ps", "partition", "payload_bytes", "rcv",
         "repaces", "resolution_ps", "retransmitted_bytes", "rto_deadline_ps", "rto_ps", "rx_last_byte_ps", "skew_ps",
         "skipped_bytes", "snd", "snd_nxt", "snd_una", "source", "src", "start_ps", "telemetry", "ticks", "timeouts", "transfer",
@@ -45,6 +45,7 @@ class Flow:
         self.line_rate_bps = info.line_rate_bps
         self.payload_bytes = info.payload_bytes
         self.frame_bytes = info.frame_bytes
+        self.frame_ps_bits = info.frame_bytes * _PS_BITS
         self.resolution_ps = info.resolution_ps
         self.header_bytes = info.frame_bytes - info.payload_bytes
         self.telemetry = cca.telemetry == "int"
@@ -186,8 +187,18 @@ class Flow:
         hops = packet.hops
         fb.hops = () if hops is None else hops
         cca.on_ack(fb)
-        if self.repaces and cca.rate_bps != self.gap_rate:
-            self._repace()
+        rate = cca.rate_bps
+        if rate != self.gap_rate and self.repaces:
+            # HPCC moves the deadline of the frame already being paced by the change of the last gap.
+            self.gap_rate = rate
+            if rate is None or rate > self.line_rate_bps:
+                rate = self.line_rate_bps
+            unit = rate * self.resolution_ps
+            self.gap_ps = gap = (self.frame_ps_bits + unit // 2) // unit * self.resolution_ps
+            if self.last_size != self.frame_bytes:
+                gap = self._gap(self.last_size)
+            self.next_send_ps += gap - self.last_gap_ps
+            self.last_gap_ps = gap
         if self.snd_una >= self.end_seq:
             self.finished = True
             self.rto_deadline_ps = 0
@@ -243,6 +254,7 @@ class Flow:
         """Process a data frame at the receiver; the frame turned into its ACK, or None."""
         rcv = self.rcv
         seq, payload = packet.seq, packet.payload
+        kind = ACK
         if self.snd is None and seq == rcv.next_seq:
             # GoBackNReceiver.take, inlined for speed.
             rcv.next_seq = seq + payload
@@ -250,20 +262,18 @@ class Flow:
             verdict = IN_ORDER
         else:
             verdict = rcv.take(seq, payload)
+            if verdict == OUT_OF_ORDER and self.snd is None:
+                kind = NACK
         echo = packet.marked
         if self.cca_receiver is not None:
             echo = self.cca_receiver.on_data(now_ps - self.skew_ps, echo)
-        kind = ACK
-        last = False
-        if rcv.next_seq >= self.end_seq and self.rx_last_byte_ps < 0:
+        last = rcv.next_seq >= self.end_seq and self.rx_last_byte_ps < 0
+        if last:
             self.rx_last_byte_ps = now_ps - self.start_ps
-            last = True
-        if verdict != IN_ORDER:
-            if self.snd is None and verdict == 2:
-                if not rcv.wants_nack():
-                    return None
-                kind = NACK
-        elif self.ack_every > 1 and not last:
+        if kind == NACK:
+            if not rcv.wants_nack():
+                return None
+        elif self.ack_every > 1 and verdict == IN_ORDER and not last:
             self.acks_owed += 1
             self.echo_owed = self.echo_owed or echo
             if self.acks_owed < self.ack_every:

@@ -116,8 +116,9 @@ class Nic:
             tick = port.tick
             tick.callbacks = port.callbacks
             heappush(port.heap, (arrive, ARRIVE, now_ps << 32 | port.index, tick))
-        for listener in self.on_sent:
-            listener(now_ps, flow.index, packet.seq, packet.size)
+        if self.on_sent:
+            for listener in self.on_sent:
+                listener(now_ps, flow.index, packet.seq, packet.size)
         if flow.ticks.rto_armed_ps is None:
             flow.ticks.arm_rto()
         if len(pairs) > 1:
