@@ -32,6 +32,7 @@ class RateWindowConfig:
     theta: float = attrs.field(
         default=0.05, validator=[attrs.validators.gt(0.0), attrs.validators.lt(1.0)]
     )  # fmt: skip
+    """(max - min) / mean of a flow's rates, below which it is steady."""
     samples: int = attrs.field(default=2000, validator=attrs.validators.ge(2))
     """l: sampled rates in the window; they span l - 1 intervals."""
     sample_interval_ps: int = positive(default=1_000_000)
@@ -116,4 +117,5 @@ def _build(config: RateWindowConfig, partition: PartitionInfo, _rng: Stream) -> 
 RATE_WINDOW = Component(
     name="rate-window", build=_build, config=RateWindowConfig,
     summary="skips when the last `samples` rates of every flow lie within theta",
+    traits={"limits": {"growing_samples": (0, "the paper's rule is about rates alone")}},
 )  # fmt: skip

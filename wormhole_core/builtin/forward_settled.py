@@ -96,11 +96,13 @@ class SettledConfig:
     cycle_factor: float = positive(default=5.0)
     """By how much larger the tolerances are for CCAs with a period, whose cycles are never quite equal."""
     min_utilisation: float = between(0.0, 1.0, default=0.9)
+    """Share of the time, ACK frames included, that a port on each flow's path must be busy."""
     drift_tolerance: float = between(0.0, 1.0, default=0.0025)
     """Change of a rate, extrapolated over the skip, that ends it."""
     first_skip_windows: int = positive(default=8)
     wander_windows: int = positive(default=7)
     reach: float = positive(default=64.0)
+    """All skips of an episode together, over the time it was simulated."""
     min_skip_rtts: int = non_negative(default=8)
     """Shorter skips are not worth a freeze and a thaw."""
     force: bool = False

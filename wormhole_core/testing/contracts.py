@@ -6,7 +6,7 @@ method `test_NAME`; overriding one in a subclass replaces it in the open.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,7 +27,7 @@ class Contract:
 
     kind: ClassVar[str]
     component: ClassVar[str]
-    options: ClassVar[list[dict[str, Any]]] = [{}]
+    options: ClassVar[Sequence[dict[str, Any]]] = ({},)
     limits: ClassVar[Mapping[str, tuple[float, str]]] = {}
     plugin: ClassVar[str | None] = None
 

@@ -33,6 +33,7 @@ LIMITS: dict[str, tuple[float, str]] = {
     "transfers": (200_000, "transfers after which a workload is held not to end"),
     "items_per_host": (4, "items built per host before the first one of a large job is handed out"),
     "samples": (20_000, "samples at constant rates within which a policy must propose a skip"),
+    "growing_samples": (3000, "samples of a growing queue within which a policy must propose nothing"),
     "fct_error": (0.05, "largest relative difference of a completion time, accelerated against packet mode"),
 }
 """Name -> (default, meaning). A component overrides one openly: `traits={"limits": {name: (value, reason)}}`."""

@@ -6,6 +6,7 @@ Each signal has a random stream of its own, so that leaving one out changes noth
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..contracts.cca import Cca, CcaReceiver, Feedback, FlowInfo, HopRecord, LossKind
@@ -42,9 +43,9 @@ class Answer(NamedTuple):
     timer_ps: int | None
 
 
-def walk(seed: int, steps: int, flow: FlowInfo, signals: Iterable[str] = SIGNALS) -> list[Event]:
+@lru_cache(maxsize=64)
+def walk(seed: int, steps: int, flow: FlowInfo, signals: frozenset[str] = SIGNALS) -> tuple[Event, ...]:
     """ACKs of one frame each from time 0; `signals` are those that change, the others stay calm."""
-    signals = frozenset(signals)
     rng = {name: stream(seed, "walk", name) for name in ("time", "marks", "delay", "loss", "telemetry")}
     frame_ps = flow.frame_bytes * 8 * PS_PER_S // flow.line_rate_bps
     now_ps, seq, stamp_ps, sent, queue = flow.base_rtt_ps, 0, 0, 0, 0
@@ -71,7 +72,7 @@ def walk(seed: int, steps: int, flow: FlowInfo, signals: Iterable[str] = SIGNALS
             events.append(Event("loss", now_ps - 1, seq, ahead, 0, False, (), kind))
         seq += flow.payload_bytes
         events.append(Event("ack", now_ps, seq, ahead, rtt_ps, marked and "marks" in signals, hops, ""))
-    return events
+    return tuple(events)
 
 
 class Drive:

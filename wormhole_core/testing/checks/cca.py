@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 import time
@@ -89,9 +90,10 @@ def declared_signals(subject: Subject) -> str:
     if "telemetry" in declared:
         telemetry = build(subject).telemetry
         subject.expect(telemetry == "int", 'telemetry = "int", since it declares telemetry', repr(telemetry))
+    answers = functools.cache(functools.partial(_answers, subject))
     for signal in sorted(SIGNALS):
         moved = any(
-            _answers(subject, have, seed) != _answers(subject, have - {signal}, seed)
+            answers(have, seed) != answers(have - {signal}, seed)
             for have, seed in itertools.product((frozenset({signal}), SIGNALS), (1, 2))
         )
         if signal in declared:
@@ -160,7 +162,7 @@ def _states(drive: Drive, now_ps: int, una: int) -> tuple[Any, ...]:
 @check("cca")
 def flows_are_apart(subject: Subject) -> None:
     """Two flows do not influence each other: interleaved as apart."""
-    walks: list[list[Event]] = [walk(6, 800, SLOW_LINK), walk(7, 800, FAST_LINK)]
+    walks: list[tuple[Event, ...]] = [walk(6, 800, SLOW_LINK), walk(7, 800, FAST_LINK)]
     flows = (SLOW_LINK, FAST_LINK)
     apart = [Drive(build(subject, f, n), f).run(w) for n, (f, w) in enumerate(zip(flows, walks, strict=True))]
     drives = [Drive(build(subject, flow, number), flow) for number, flow in enumerate(flows)]

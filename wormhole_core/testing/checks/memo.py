@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from ...contracts.memo import MemoBackend
-from ...errors import WormholeError
+from ...errors import PluginError, WormholeError
 from ..subject import Skip, Subject
 from ._register import check
 
@@ -142,6 +142,8 @@ def _asked(subject: Subject, damage: str) -> bool:
                 subject.expect(good, f"a miss, or the right value, from a file {damage}", _head(seen))
         finally:
             store.close()
+    except PluginError as error:
+        subject.fail(f"a miss or a clear error (InputError) from a file {damage}", str(error))
     except WormholeError as error:
         subject.expect(str(error).strip() and "\n" not in str(error), "an error of one line", str(error))
         return True

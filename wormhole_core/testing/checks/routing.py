@@ -67,12 +67,14 @@ def per_flow_kept(subject: Subject) -> str:
 @check("routing")
 def snapshot_says_all(subject: Subject) -> None:
     """snapshot() is nested tuples, changes nothing, and equal snapshots mean equal choices from then on."""
-    asked = questions(subject, 1200)
+    asked = questions(subject, 1187)  # a prime: no cycle of choices ends here
     watched, left = build(subject), build(subject)
     seen = []
-    for question in asked:
+    for number, question in enumerate(asked):
         seen.append(watched.choose(*question))
-        subject.expect(is_plain(watched.snapshot()), "nested tuples of primitives", repr(watched.snapshot())[:200])
+        if number % 20 == 0:
+            state = watched.snapshot()
+            subject.expect(is_plain(state), "nested tuples of primitives", repr(state)[:200])
     subject.expect(seen == [left.choose(*q) for q in asked], "snapshot() to change nothing", "other choices")
     subject.expect(watched.snapshot() == left.snapshot(), "equal snapshots after equal questions", "other ones")
     fresh = build(subject)

@@ -211,7 +211,12 @@ def large_build(subject: Subject) -> str:
     wanted = int(subject.limit("large_hosts"))
     started = time.perf_counter()
     if "hosts" in subject.fields():
-        graph, options = build(subject, hosts=wanted), {"hosts": wanted}
+        try:
+            graph, options = build(subject, hosts=wanted), {"hosts": wanted}
+        except ConfigError as error:
+            if not subject.options:
+                raise
+            raise Skip(f"not with these options: {error}") from None
     else:
         grown = _grown(subject, wanted)
         if grown is None:
