@@ -66,8 +66,8 @@ class NetworkConfig:
     earliest pacing deadline lies ahead, as the reference simulator."""
 
     reliability: str = one_of("derived", "go-back-n", "selective-repeat", default="derived")
-    """Derived: go-back-N where a flow stays on its path; selective repeat for routings that choose per
-    packet, whose packets overtake each other (going back for each would end in timeouts)."""
+    """Derived: "go-back-n" where a flow stays on its path; "selective-repeat" for routings that choose
+    per packet, whose packets overtake each other (going back for each would end in timeouts)."""
     rto_ps: int | None = optional()
     """Retransmission timeout; derived: 20 x base RTT + 100 us."""
     reorder_window_packets: int | None = optional()
