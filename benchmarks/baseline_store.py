@@ -30,7 +30,9 @@ class Frame:
 
     __slots__ = ("dst", "flow", "hops", "is_ack", "marked", "sent_ps", "seq", "size")
 
-    def __init__(self, flow: Sender, dst: int, size: int, is_ack: bool, seq: int, sent_ps: int, hops: list[Any]) -> None:
+    def __init__(
+        self, flow: Sender, dst: int, size: int, is_ack: bool, seq: int, sent_ps: int, hops: list[Any]
+    ) -> None:
         self.flow, self.dst, self.size, self.is_ack = flow, dst, size, is_ack
         self.seq, self.sent_ps, self.hops, self.marked = seq, sent_ps, hops, False
 
@@ -97,7 +99,12 @@ class Sender:
         self.acked += PAYLOAD_BYTES
         fb = self.feedback
         fb.now_ps, fb.ack_seq, fb.next_seq, fb.acked_bytes = self.env.now, self.acked, self.sent, PAYLOAD_BYTES
-        fb.sent_ps, fb.rtt_ps, fb.ecn_marked, fb.hops = frame.sent_ps, self.env.now - frame.sent_ps, frame.marked, frame.hops
+        fb.sent_ps, fb.rtt_ps, fb.ecn_marked, fb.hops = (
+            frame.sent_ps,
+            self.env.now - frame.sent_ps,
+            frame.marked,
+            frame.hops,
+        )
         self.cca.on_ack(fb)
         if not self.wake.triggered:
             self.wake.succeed()

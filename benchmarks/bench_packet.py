@@ -46,7 +46,9 @@ class Ring(Workload):
         return [Transfer(id=i, src=i, dst=(i + 1) % n, size_bytes=self.size_bytes) for i in range(n)]
 
 
-def simulation(plugins: Any, size_bytes: int, *, cca: str = "hpcc", model: str = "event", hosts: int = HOSTS) -> Simulation:
+def simulation(
+    plugins: Any, size_bytes: int, *, cca: str = "hpcc", model: str = "event", hosts: int = HOSTS
+) -> Simulation:
     """The ring on one switch, with INT (if the algorithm uses it), ECN and PFC."""
     graph = new_graph(hosts)
     switch = add_switch(graph)
@@ -151,7 +153,8 @@ class FarFlows(Workload):
             return []
         n = len(self.hosts)
         return [
-            Transfer(id=i, src=self.hosts[i * 17], dst=self.hosts[(i * 17 + n // 2) % n], size_bytes=100_000) for i in range(16)
+            Transfer(id=i, src=self.hosts[i * 17], dst=self.hosts[(i * 17 + n // 2) % n], size_bytes=100_000)
+            for i in range(16)
         ]
 
 
@@ -181,12 +184,19 @@ def speed(report: Report, plugins: Any, size_bytes: int, repeats: int) -> None:
     report.line("one Store and process per port: hops per CPU second", f"{median(stores):,.0f}")
     of_timeout = median(a / b for a, b in zip(ours, timeouts, strict=True))
     of_store = median(a / b for a, b in zip(ours, stores, strict=True))
-    report.line("event model / timeout", f"{of_timeout:.2f}", f"at least {MIN_OF_TIMEOUT}", of_timeout >= MIN_OF_TIMEOUT)
-    report.line("event model / Store and process", f"{of_store:.1f}", f"at least {MIN_OF_STORE}", of_store >= MIN_OF_STORE)
+    report.line(
+        "event model / timeout", f"{of_timeout:.2f}", f"at least {MIN_OF_TIMEOUT}", of_timeout >= MIN_OF_TIMEOUT
+    )
+    report.line(
+        "event model / Store and process", f"{of_store:.1f}", f"at least {MIN_OF_STORE}", of_store >= MIN_OF_STORE
+    )
     process = hop_rate(plugins, size_bytes // 20, model="process")
     report.line("event model / process model", f"{rate / process:.1f}")
     for cca in plugins.registry.names("cca"):
-        report.line(f"whole run with {cca} / with hpcc, time per hop", f"{rate / hop_rate(plugins, size_bytes // 4, cca=cca):.2f}")
+        report.line(
+            f"whole run with {cca} / with hpcc, time per hop",
+            f"{rate / hop_rate(plugins, size_bytes // 4, cca=cca):.2f}",
+        )
 
 
 def memory(report: Report) -> None:
@@ -197,7 +207,12 @@ def memory(report: Report) -> None:
     report.line("    16 flows of 100 KB across it, CPU s", run_s)
     report.line("    peak memory, MB", f"{int(peak) / 1e6:,.0f}", f"less than {MAX_MEMORY_BYTES / 1e6:,.0f}", fits)
     small, large = (int(in_child("--child-memory", size)[0]) for size in ("1000000", "10000000"))
-    report.line("peak memory, flows of 10 MB / of 1 MB", f"{large / small:.2f}", f"at most {SAME_PEAK}", large <= SAME_PEAK * small)
+    report.line(
+        "peak memory, flows of 10 MB / of 1 MB",
+        f"{large / small:.2f}",
+        f"at most {SAME_PEAK}",
+        large <= SAME_PEAK * small,
+    )
 
 
 def main() -> int:

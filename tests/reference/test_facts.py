@@ -64,6 +64,10 @@ def test_hpcc_builds_the_same_queue(scenario: str, label: str):
 
 def test_every_recorded_table_is_shipped_or_random():
     shipped = {(row.scenario, row.label) for row in rows()}
-    files = {(p.parent.name, p.stem[4:]) for p in REFERENCE.glob("*/fct_*.csv") if "_seed" not in p.stem and p.parent.name != "training"}
+    files = {
+        (p.parent.name, p.stem[4:])
+        for p in REFERENCE.glob("*/fct_*.csv")
+        if "_seed" not in p.stem and p.parent.name != "training"
+    }
     assert {label for _, label in files - shipped} <= {"dcqcn_paper"}
     assert shipped <= files

@@ -71,9 +71,12 @@ def test_scenarios_are_those_of_the_reference():
     for folder in sorted(path.parent for path in REFERENCE.glob("*/topology.json") if path.parent.name[2] == "_"):
         graph, flows = scenario(folder.name)
         links = json.loads((folder / "topology.json").read_text())["links"]
-        ours = sorted((d["link_index"], *sorted((a, b)), d["rate_bps"], d["delay_ps"]) for a, b, d in graph.edges(data=True))
+        ours = sorted(
+            (d["link_index"], *sorted((a, b)), d["rate_bps"], d["delay_ps"]) for a, b, d in graph.edges(data=True)
+        )
         assert ours == [
-            (i, *sorted((link["a"], link["b"])), link["gbps"] * 10**9, link["delay_ns"] * 1000) for i, link in enumerate(links)
+            (i, *sorted((link["a"], link["b"])), link["gbps"] * 10**9, link["delay_ns"] * 1000)
+            for i, link in enumerate(links)
         ]
         with open(folder / "flows.csv") as lines:
             theirs = list(csv.DictReader(lines))

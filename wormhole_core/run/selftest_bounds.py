@@ -13,7 +13,7 @@ import attrs
 class Bound:
     """Largest relative differences of mean, last and sorted completion times; None: not compared.
 
-    exact: every completion time equal. seeds: mean and last are averages over five seeds, compared
+    exact: every completion time equal. seeds: mean and last are averages over several seeds, compared
     with the range of the reference's five seeds widened by `mean` and `last`."""
 
     mean: float | None = None
@@ -26,7 +26,7 @@ class Bound:
         if self.exact:
             return "equal to the ns"
         if self.seeds:
-            return f"five seeds: range +- {self.mean:.0%}"
+            return f"average in their range +- {self.mean:.0%}"
         parts = [
             f"{n} {v:.2%}"
             for n, v in (("mean", self.mean), ("last", self.last), ("sorted", self.sorted))

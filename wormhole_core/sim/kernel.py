@@ -50,12 +50,13 @@ class KernelEnvironment(simpy.Environment):
         if time_ps < self._now:
             raise AssertionError(f"event at {time_ps} ps pushed at {self._now} ps")
         event.callbacks = callbacks
-        heappush(self._queue, (time_ps, rank, sequence, event))
+        queue: Any = self._queue
+        heappush(queue, (time_ps, rank, sequence, event))
 
     def advance(self, max_events: int, until_ps: int | None = None) -> bool:
         """Run at most max_events events, none later than until_ps; True if there is nothing left to
         run within that time, or a callback raised `Halt`."""
-        queue = self._queue
+        queue: Any = self._queue
         limit = NEVER if until_ps is None else until_ps
         done = 0
         try:
