@@ -19,14 +19,14 @@ CACHE = 256
 class Statistics:
     """What acceleration did."""
 
-    __slots__ = ("episodes", "events_resimulated", "flows_replayed", "followers", "hits", "hits_of_skipped", "looks", "misses",
-                 "refused", "resimulated", "skipped_ps", "skips", "tails")  # fmt: skip
+    __slots__ = ("episodes", "events_resimulated", "flows_replayed", "followers", "hits", "hits_of_skipped", "refused",
+                 "resimulated", "skipped_ps", "skips", "tails")  # fmt: skip
 
     def __init__(self) -> None:
         for name in self.__slots__:
             setattr(self, name, 0)
 
-    def as_dict(self) -> dict[str, int]:
+    def as_dict(self) -> dict[str, Any]:
         """Name -> count."""
         return {name: getattr(self, name) for name in self.__slots__}
 
@@ -34,7 +34,7 @@ class Statistics:
 class Book:
     """Recordings by key. backend None: nothing is remembered (enabled is False)."""
 
-    def __init__(self, backend: MemoBackend | None, dynamics: bytes, seed: int, statistics: Statistics | None = None) -> None:
+    def __init__(self, backend: MemoBackend | None, dynamics: bytes, seed: int) -> None:
         self.backend = backend
         self.enabled = backend is not None
         self.dynamics = dynamics
@@ -71,6 +71,8 @@ class Book:
                 return None, None
         else:
             self._fruitless = 0
+            if self.backend is not None and found.complete:
+                self.backend.touch(key)
         return key, found
 
     def _find(self, key: bytes) -> Recording | None:
@@ -89,8 +91,6 @@ class Book:
         except DamagedRecording:
             self.damaged += 1
             return None
-        assert self.backend is not None
-        self.backend.touch(key)
         self._keep(key, recording)
         return recording
 
@@ -135,13 +135,3 @@ class Book:
         variant = variant_key(key, self.seed, stream(self.seed, "variant", key.hex(), occurrence).below(VARIANTS))
         self._growing[variant] = recording
         return variant
-
-    def assumed_peaks(self, partition: Any) -> dict[Any, int]:
-        """Largest queues of an episode that is still being recorded: what its leader had so far, or a
-        BDP per flow, whichever is more."""
-        peaks: dict[Any, int] = {}
-        for member in partition.members:
-            for port in member.plan.path:
-                if port.switch is not None:
-                    peaks[port.switch] = peaks.get(port.switch, 0) + member.plan.info.bdp_bytes
-        return peaks

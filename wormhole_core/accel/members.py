@@ -77,12 +77,15 @@ class Mode(Enum):
 class Partition:
     """Flows that share ports, between two changes of membership.
 
-    members: those not finished, by index; in a recorded episode all of them, so that positions stay.
-    frozen: its packets are in their ports but their events are out of the heap, since `frozen_ps`.
+    members: all it began with, so that positions stay. frozen: its packets are in their ports but their
+    events are out of the heap, since `frozen_ps`. reserved: bytes taken on switches for what is played.
+    detached: it owns no ports any more, but its last flows still finish as recorded. debt: what was
+    ignored at the ends of flows along the chain of episodes that led here.
     """
 
-    __slots__ = ("audit", "cursor", "debt", "disturbance", "frozen", "frozen_ps", "id", "key", "labels", "members", "mode", "order",
-                 "policy", "policy_tick", "ports", "rates", "recording", "reserved", "start_ps", "tick", "unfinished")  # fmt: skip
+    __slots__ = ("cursor", "debt", "detached", "disturbance", "doubt", "foreseen_bytes", "foreseen_ps", "frozen", "frozen_ps", "id", "key",
+                 "labels", "members", "mode", "policy", "policy_tick", "ports", "rates", "recording", "reserved", "start_ps",
+                 "tick", "unfinished", "watched")  # fmt: skip
 
     def __init__(self, number: int, members: list[Member], ports: list[Any], start_ps: int) -> None:
         self.id = number
@@ -91,21 +94,26 @@ class Partition:
         self.start_ps = start_ps
         self.mode = Mode.LIVE
         self.unfinished = sum(1 for m in members if not m.finished)
+        # Memo: key and recording (its own while `recording.leader` is this partition), next event.
         self.key: bytes | None = None
         self.recording: Recording | None = None
         self.cursor = 0
+        self.labels: list[Any] = []
+        self.reserved: dict[Any, int] = {}
+        self.detached = False
+        self.debt = 0.0
+        # Skips: rates in bytes per ps by position; what was counted for a foreseen end; stated error.
         self.frozen = False
         self.frozen_ps = 0
         self.rates: tuple[float, ...] = ()
-        self.tick: Any = None
+        self.foreseen_ps = self.foreseen_bytes = 0
+        self.doubt = 0.0
+        # Policy: watched is how many flows it saw; ticks in the heap.
         self.policy: Any = None
         self.policy_tick: Any = None
-        self.order: tuple[Member, ...] = ()
+        self.tick: Any = None
         self.disturbance: Any = None
-        self.reserved: list[tuple[Any, int]] = []
-        self.debt = 0.0
-        self.labels: list[Any] = []
-        self.audit: Any = None
+        self.watched = 0
         for position, member in enumerate(members):
             member.partition = self
             member.position = position

@@ -14,6 +14,8 @@ import json
 import zlib
 from typing import Any
 
+from .conflict_graph import checked_shape
+
 MAGIC = b"WHM1"
 RECEIVED, ACKED = 0, 1
 
@@ -30,11 +32,12 @@ class Recording:
     finish: (elapsed_ps, bytes per ps and position) if the end was worked out from settled rates.
     totals: per port label (bytes, frames, marks, largest queue) over the whole episode.
     streams: per port label the (key, counter) of its marking stream at the start, None without one.
+    shape: which flow uses which port, for people (`conflict_graph.py`); () if not known.
     draws: random numbers used; random: some were, so that this is one of several variants. approximate: the end came from rates or a tail, not from packets.
     """
 
     __slots__ = ("approximate", "complete", "draws", "error_bound", "events", "finish", "flows", "followers", "hops", "leader",
-                 "random", "segments", "streams", "totals")  # fmt: skip
+                 "random", "room", "segments", "shape", "streams", "totals")  # fmt: skip
 
     def __init__(self, flows: int) -> None:
         self.flows = flows
@@ -43,6 +46,8 @@ class Recording:
         self.finish: tuple[int, tuple[float, ...]] | None = None
         self.totals: list[tuple[int, int, int, int]] = []
         self.streams: list[tuple[int, int] | None] = []
+        self.shape: tuple[Any, ...] = ()
+        self.room: list[int] = []
         self.complete = False
         self.approximate = False
         self.error_bound = 0.0
@@ -68,7 +73,7 @@ class Recording:
             "finish": None if self.finish is None else [self.finish[0], [r.hex() for r in self.finish[1]]],
             "totals": self.totals, "approximate": self.approximate, "error_bound": self.error_bound.hex(),
             "random": self.random, "draws": self.draws, "hops": self.hops,
-            "streams": self.streams,
+            "streams": self.streams, "shape": self.shape,
         }  # fmt: skip
         text = zlib.compress(json.dumps(body, separators=(",", ":")).encode(), 6)
         return MAGIC + zlib.crc32(text).to_bytes(4, "little") + text
@@ -92,6 +97,7 @@ class Recording:
             recording.approximate, recording.random = bool(body["approximate"]), bool(body["random"])
             recording.streams = [None if s is None else (int(s[0]), int(s[1])) for s in body["streams"]]
             recording.error_bound = float.fromhex(body["error_bound"])
+            recording.shape = checked_shape(body.get("shape", ()))
             recording.draws, recording.hops = int(body["draws"]), int(body["hops"])
         except (ValueError, TypeError, KeyError, zlib.error) as error:
             raise DamagedRecording(f"unreadable: {error}") from error

@@ -10,13 +10,26 @@ from ..contracts.observer import Observer
 from ..contracts.result import LinkRecord
 from ..contracts.workload import Transfer
 from ..errors import ConfigError
-from ..sim.kernel import Tick
+from ..sim.kernel import Halt, Tick
 from ..sim.order import LATE
-from ..sim.simulation import Simulation
+from ..sim.simulation import Simulation, Totals
 from ..units import PS_PER_S
 from .book import Book
 from .controller import Controller
+from .identity import dynamics_digest, network_parts
+from .ledger import events_avoided, unfinished_bytes
 from .members import Mode
+
+
+class WormholeTotals(Totals):
+    """Counters that know of skips and replays: bytes advance with them, marks of what was replayed count."""
+
+    def __init__(self, simulation: WormholeSimulation) -> None:
+        super().__init__(simulation)
+        controller = simulation.controller
+        self.bytes_acked += unfinished_bytes(controller, simulation.now_ps)
+        self.marks += sum(e[2] for e in controller.extra.values())
+        self.frame_hops_represented = self.frame_hops + sum(e[1] for e in controller.extra.values())
 
 
 class WormholeSimulation(Simulation):
@@ -28,21 +41,22 @@ class WormholeSimulation(Simulation):
     """
 
     def __init__(self, *args: Any, make_policy: Callable[[Any, int], Any] | None = None, memo: MemoBackend | None = None,
-                 dynamics: bytes = b"", coarsen: Callable[[Any], Iterable[Any]] | None = None, model: str = "event",
+                 dynamics: bytes = b"", tails: bool = True, coarsen: Callable[[Any], Iterable[Any]] | None = None, model: str = "event",
                  observers: Sequence[Observer] = (), seed: int = 1, **options: Any) -> None:
         if model != "event":
             raise ConfigError(f"run.model must be 'event' in wormhole mode, got {model!r} (use --mode packet with it)")
         self.controller: Any = None
         super().__init__(*args, model=model, observers=observers, seed=seed, **options)
         per_flow = self.network.per_flow
+        dynamics = dynamics_digest((dynamics, tails, *network_parts(self.network)), ())
         self.book = Book(memo if per_flow else None, dynamics, seed)
-        self.controller = Controller(self.motion, self.driver, self.book, make_policy if per_flow else None, coarsen, list(observers))
+        self.controller = Controller(self.motion, self.driver, self.book, make_policy if per_flow else None, coarsen, list(observers), tails)
         self.accelerated = per_flow
         for time_ps, _, _ in self.network.config.link_failures:
             self._plan_failure(time_ps)
         if self.network.config.acks == "lane":
             # ACKs on a lane of their own are events that a freeze does not know.
-            self.controller.make_policy = None
+            self.controller.skipper.make_policy = None
 
     def _plan_failure(self, time_ps: int) -> None:
         """Before a link fails everything is brought to packets; after it partitions form anew."""
@@ -62,9 +76,36 @@ class WormholeSimulation(Simulation):
     def _late(self, now_ps: int) -> None:
         self.driver.late(now_ps)
         self.controller.commit(now_ps)
+        if self.driver.finished:
+            raise Halt
 
     def _start_flow(self, transfer: Transfer, index: int, now_ps: int) -> None:
         self.controller.start_flow(self.network.plan_flow(index, transfer, now_ps), now_ps)
+
+    # --- running ---
+
+    @property
+    def counters(self) -> WormholeTotals:
+        """Totals as of now."""
+        return WormholeTotals(self)
+
+    def advance(self, max_events: int = 50_000, until_ps: int | None = None) -> bool:
+        """Run a slice, as `Simulation.advance`; at until_ps everything has the packet state of that time."""
+        controller, env = self.controller, self.motion.env
+        if controller.moves_by_itself():
+            # What is skipped or replayed moves although no packet does: nothing has stalled.
+            next_ps = env.peek()
+            if next_ps != float("inf"):
+                self._progress = (-1, int(next_ps))
+        over = super().advance(max_events, until_ps)
+        if over and not self.driver.finished and until_ps is not None:
+            env._now = max(env._now, until_ps)
+            for partition in list(controller.partitions.values()):
+                if partition.mode is not Mode.LIVE:
+                    controller.bring_live(partition, env._now)
+        return over
+
+    # --- results ---
 
     def link_records(self) -> list[LinkRecord]:
         """One record per direction of a link; what was skipped or replayed is counted as if sent."""
@@ -72,7 +113,7 @@ class WormholeSimulation(Simulation):
 
         records = []
         for record, port in zip(super().link_records(), self.network.port_list, strict=True):
-            extra = self.controller.extra.get(port)
+            extra = self.controller.ledger.extra.get(port)
             if extra is not None:
                 sent = record.tx_bytes + extra[0]
                 record = attrs.evolve(
@@ -83,9 +124,15 @@ class WormholeSimulation(Simulation):
         return records
 
     def statistics(self) -> dict[str, Any]:
-        """What acceleration did."""
-        out: dict[str, Any] = self.controller.stats.as_dict()
-        out["looks"], out["misses"] = self.book.looks, self.book.misses
-        out["frame_hops_represented"] = self.motion.frame_hops + sum(e[1] for e in self.controller.extra.values())
-        out["playing"] = sum(1 for p in self.controller.partitions.values() if p.mode is Mode.PLAY)
+        """What acceleration did. Depends on what was remembered before the run."""
+        controller, book = self.controller, self.book
+        out: dict[str, Any] = controller.stats.as_dict()
+        out["looks"], out["misses"], out["damaged"] = book.looks, book.misses, book.damaged
+        totals = self.counters
+        out["frame_hops_represented"] = totals.frame_hops_represented
+        out["events_avoided"] = events_avoided(totals.events, totals.frame_hops, totals.frame_hops_represented)
+        out["byte_shares"] = controller.ledger.shares()
+        out["error_bound"] = controller.ledger.error_bound()
+        out["policies"] = controller.ledger.classes()
+        out["memo_bytes"] = book.backend.size_bytes() if book.backend is not None else 0
         return out

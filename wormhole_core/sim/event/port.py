@@ -48,7 +48,8 @@ class Port:
         "drops", "env", "fifo", "flows", "heap", "host", "index", "ingress", "int_q_unit", "int_tx_unit", "kmin", "link_index",
         "loss", "loss_draws", "marking", "marks", "max_queue", "node", "on_drop", "paused", "paused_ps", "paused_since_ps",
         "pauses", "peer", "peer_host", "peer_switch", "queue", "rate_bps", "reverse", "run_base", "skew_ps", "switch",
-        "tick", "tx_bytes", "tx_frames", "tx_of", "unreleased", "depart_tick", "depart_armed", "waiting",
+        "tick", "tx_bytes", "tx_frames", "tx_of", "unreleased", "depart_tick", "depart_armed", "waiting", "watch_level",
+        "watcher",
         "partition",
     )
 
@@ -97,6 +98,9 @@ class Port:
         self.run_base = 0
         self.tx_bytes = self.tx_frames = 0
         self.max_queue = 0
+        # Acceleration: watcher(port) is called when the largest queue passes this level.
+        self.watch_level = NEVER
+        self.watcher: Any = None
         self.drops = self.dropped_bytes = self.marks = self.pauses = 0
         self.paused_ps = self.paused_since_ps = 0
         self.partition: Any = None
@@ -157,6 +161,8 @@ class Port:
                 queue = 0
                 if size > self.max_queue:
                     self.max_queue = size
+                    if size > self.watch_level:
+                        self.watcher(self)
             else:
                 arrivals = self.arrivals
                 queue = self.queue
@@ -164,6 +170,8 @@ class Port:
                     queue += arrivals.popleft().size
                 if queue > self.max_queue:
                     self.max_queue = queue
+                    if queue > self.watch_level:
+                        self.watcher(self)
                 self.queue = queue = queue - size
                 if queue > self.kmin and self.marking.marks(queue, self.draws):
                     packet.marked = True

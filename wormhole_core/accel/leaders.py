@@ -1,0 +1,218 @@
+"""Recording a live episode, and identical episodes alive at once: one leads, the others follow.
+
+A follower started with or after its leader, so whatever the recording says of an elapsed time is
+known before the follower gets there. It is not in the network: room for the leader's queues is taken
+on its switches as they grow (`queue_grew`). When a leader is interrupted, or an episode turns out to
+use random numbers, followers are taken to packets by private re-simulation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..rng import Stream
+from .conflict_graph import shape_of
+from .members import Member, Mode, Partition
+from .player import fits
+from .recording import Recording
+
+FIRST_ROOM_BYTES = 2_304
+"""Room first taken for each port's queue; it doubles as the leader's queue grows beyond it."""
+
+
+class FirstDraw(Stream):
+    """A port's marking stream that tells once when it is drawn from."""
+
+    __slots__ = ("port", "tell")
+
+    def __init__(self, port: Any, tell: Callable[[], None]) -> None:
+        super().__init__(port.draws.key, port.draws.counter)
+        self.port, self.tell = port, tell
+
+    def uniform(self) -> float:
+        """The next number, from a plain stream that takes this one's place."""
+        plain = self.port.draws = Stream(self.key, self.counter)
+        self.tell()
+        return plain.uniform()
+
+
+class Leaders:
+    """Recordings that grow, for partitions of `controller`."""
+
+    def __init__(self, controller: Any) -> None:
+        self.controller = controller
+        self.book = controller.book
+        self.env = controller.env
+
+    # --- recording ---
+
+    def begin(self, partition: Partition, key: bytes) -> None:
+        """Record the partition, which starts now, under its key."""
+        partition.key = key
+        self._lead(partition, self.book.begin(key, len(partition.members)))
+        partition.recording.streams = stream_states(partition.ports)  # type: ignore[union-attr]
+        self._watch_draws(partition)
+        self.controller.ledger.open(partition)
+
+    def _lead(self, partition: Partition, recording: Recording) -> None:
+        partition.recording = recording
+        recording.leader = partition
+        recording.room = [0 if port.switch is None else FIRST_ROOM_BYTES for port in partition.ports]
+        for label, port in enumerate(partition.ports):
+            if port.switch is not None:
+                port.watch_level = FIRST_ROOM_BYTES
+                port.watcher = lambda p, label=label: self.queue_grew(partition, label, p)
+
+    def is_leading(self, partition: Partition) -> bool:
+        """Whether the partition's recording is its own and still grows."""
+        recording = partition.recording
+        return recording is not None and recording.leader is partition and not recording.complete
+
+    def record(self, member: Member, now_ps: int, kind: int) -> None:
+        """Something happened to a flow of a live partition."""
+        partition = member.partition
+        if not self.is_leading(partition):
+            return
+        recording = partition.recording
+        recording.events.append((now_ps - partition.start_ps, member.position, kind, member.retransmitted_bytes))
+        for follower in list(recording.followers):
+            self.controller.player.deliver(follower, now_ps)
+
+    def complete(self, partition: Partition) -> None:
+        """The end of a growing recording is known."""
+        recording = partition.recording
+        assert recording is not None and partition.key is not None
+        self.controller.ledger.close(partition, recording)
+        recording.complete = True
+        recording.leader = None
+        recording.shape = shape_of(partition.members, partition.ports)
+        self._unwatch_queues(partition)
+        self.book.store(partition.key, recording)
+        followers, recording.followers = recording.followers, []
+        for follower in followers:
+            self.controller.player.deliver(follower, self.env._now)
+
+    # --- followers ---
+
+    def follow(self, partition: Partition, recording: Recording, now_ps: int) -> bool:
+        """Follow a growing recording; False if there is no room for its queues so far."""
+        rooms: dict[Any, int] = {}
+        for port, room in zip(partition.ports, recording.room, strict=True):
+            if room:
+                rooms[port.switch] = rooms.get(port.switch, 0) + room
+        if not all(fits(switch, room) for switch, room in rooms.items()):
+            self.controller.stats.refused += 1
+            return False
+        for switch, room in rooms.items():
+            switch.held += room
+            partition.reserved[switch] = room
+        self.controller.player.play(partition, recording, now_ps)
+        return True
+
+    def queue_grew(self, leader: Partition, label: int, port: Any) -> None:
+        """A queue of a leader outgrew the room its followers have for it."""
+        recording = leader.recording
+        if recording is None or recording.leader is not leader:
+            port.watch_level = 1 << 62
+            return
+        room = recording.room[label]
+        while room < port.max_queue:
+            room *= 2
+        more = room - recording.room[label]
+        recording.room[label] = port.watch_level = room
+        now = self.env._now
+        for follower in list(recording.followers):
+            switch = follower.ports[label].switch
+            switch.held += more
+            follower.reserved[switch] = follower.reserved.get(switch, 0) + more
+            if not fits(switch, 0) and follower.mode is Mode.PLAY:
+                self.controller.bring_live(follower, now, now - 1)
+                self.controller.skipper.watch(follower, now)
+
+    def abandon(self, partition: Partition, now_ps: int, done_ps: int) -> None:
+        """A live partition is interrupted: if it led, the first follower goes on in its place."""
+        leading = self.is_leading(partition)
+        recording, partition.recording = partition.recording, None
+        if not leading:
+            return
+        assert recording is not None and partition.key is not None
+        self._unwatch_queues(partition)
+        self.book.drop(partition.key, recording)
+        recording.leader = None
+        followers, recording.followers = recording.followers, []
+        if followers:
+            heir, others = followers[0], followers[1:]
+            heir.key = partition.key
+            new = self.book.begin(heir.key, recording.flows)
+            new.random, new.streams = recording.random, recording.streams
+            for other in others:
+                other.recording = new
+                new.followers.append(other)
+            self._promote(heir, recording, new, now_ps, done_ps)
+
+    def _promote(self, heir: Partition, old: Recording, new: Recording, now_ps: int, done_ps: int) -> None:
+        """A follower becomes a leader: simulate it privately up to done_ps and go on live, recording
+        into `new` what `old` has up to then and what comes."""
+        elapsed = done_ps - heir.start_ps
+        controller = self.controller
+        controller.stop_tick(heir)
+        controller.player.unreserve(heir)
+        heir.recording = old
+        controller.ledger.open(heir)
+        rewind = old.random and bool(new.streams)
+        if not new.streams:
+            new.streams = stream_states(heir.ports)
+        controller.resimulate(heir, now_ps, done_ps, rewind)
+        new.events = [event for event in old.events if event[0] <= elapsed]
+        new.segments = [(at, min(span, elapsed - at), rates) for at, span, rates in old.segments if at < elapsed]
+        new.approximate = old.approximate and bool(new.segments)
+        heir.mode = Mode.LIVE
+        self._lead(heir, new)
+        new.room = list(old.room)
+        if not new.random:
+            self._watch_draws(heir)
+        controller.skipper.watch(heir, now_ps)
+
+    @staticmethod
+    def _unwatch_queues(partition: Partition) -> None:
+        for port in partition.ports:
+            port.watch_level = 1 << 62
+            port.watcher = None
+
+    # --- random numbers ---
+
+    def _watch_draws(self, partition: Partition) -> None:
+        for port in partition.ports:
+            if port.draws is not None:
+                port.draws = FirstDraw(port, lambda: self._first_draw(partition))
+
+    def _first_draw(self, partition: Partition) -> None:
+        """The episode uses random numbers, so it is one of several variants, and those that follow it
+        but belong to another variant get a leader of their own. (The frame that made the draw left in
+        the past, but nothing of it was seen yet: followers are taken to the instant before and draw
+        for themselves.)"""
+        if not self.is_leading(partition) or partition.recording.random:  # type: ignore[union-attr]
+            return
+        recording, base = partition.recording, partition.key
+        assert recording is not None and base is not None
+        now = self.env._now
+        partition.key = self.book.make_random(base, recording)
+        followers, recording.followers = recording.followers, []
+        for follower in followers:
+            follower.key, other = self.book.look_up(base)
+            if other is None:
+                new = self.book.begin(follower.key, recording.flows)
+                new.random = True
+                self._promote(follower, recording, new, now, now - 1)
+            else:
+                follower.recording = other
+                if other.complete:
+                    self.controller.player.deliver(follower, now)
+                else:
+                    other.followers.append(follower)
+
+
+def stream_states(ports: list[Any]) -> list[tuple[int, int] | None]:
+    """Where the ports' marking streams are."""
+    return [None if p.draws is None else (p.draws.key, p.draws.counter) for p in ports]
