@@ -21,12 +21,11 @@ from ..contracts.workload import Workload
 from ..errors import ConfigError, PluginError, WormholeError
 from ..rng import Stream, stream
 from ..sim.config import NetworkConfig
+from .acceleration import Acceleration, read_acceleration
 from .experiment import Experiment, Origin, RunConfig
 
 SHORTHANDS = {"topology": {"file": "file"}, "workload": {"flows": "flows", "simai": "simai"}}
 """`[topology] file = "x"` is short for `plugin = "file"` with `path = "x"`, and so on."""
-ACCELERATION = {"partitioner": "partitioner", "memo": "memo-backend", "fast_forward": "fast-forward"}
-"""Option of `[acceleration]` -> kind of component it names."""
 DEFAULT_CCA = "hpcc"
 DEFAULT_ROUTING = "ecmp"
 
@@ -59,6 +58,9 @@ class Parts:
     routing: Routing
     per_flow_routing: bool
     observers: tuple[Choice, ...]
+    acceleration: Acceleration
+    dynamics: tuple[Choice, ...]
+    """The components whose code and options shape how flows evolve: congestion control, routing."""
     used: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
 
@@ -74,7 +76,7 @@ def build(experiment: Experiment, plugins: Any) -> Parts:
     fault, PluginError where a component fails.
     """
     apply_file_preset(experiment, plugins)
-    run = experiment.config("run", RunConfig)
+    run = run_config(experiment)
     network = experiment.config("network", NetworkConfig)
     topology = choose(experiment, plugins, "topology", "topology")
     workload = choose(experiment, plugins, "workload", "workload")
@@ -84,24 +86,32 @@ def build(experiment: Experiment, plugins: Any) -> Parts:
         choose_nested(experiment, plugins, "observers", name, "observer", default=name)
         for name in experiment.sections["observers"]
     )
-    acceleration = tuple(
-        choose_nested(experiment, plugins, "acceleration", name, kind)
-        for name, kind in ACCELERATION.items()
-        if name in experiment.sections["acceleration"]
-    )
-    _refuse_unknown_acceleration(experiment)
+    acceleration = read_acceleration(experiment, plugins, run.mode == "wormhole", choose_nested)
     graph = topology.build(stream(run.seed, "topology"))
     check_graph(graph, f"topology {topology.name!r}")
     hosts = tuple(graph.graph["hosts"])
     built_workload = workload.build(hosts, stream(run.seed, "workload"), *_extras(workload, graph))
-    choices = (topology, workload, cca, routing, *observers, *acceleration)
+    choices = (topology, workload, cca, routing, *observers, *acceleration.choices)
     return Parts(
         experiment=experiment, run=run, network=network, graph=graph, hosts=hosts, workload=built_workload,
         make_cca=cca.build, routing=routing.build(stream(run.seed, "routing")),
         per_flow_routing=bool(routing.entry.component.traits.get("per_flow", False)), observers=observers,
-        used=tuple((choice.kind, choice.name) for choice in choices),
+        acceleration=acceleration, dynamics=(cca, routing), used=tuple((choice.kind, choice.name) for choice in choices),
         notes=(*graph.graph.get("notes", ()), *getattr(built_workload, "notes", ())),
     )  # fmt: skip
+
+
+def run_config(experiment: Experiment) -> RunConfig:
+    """The `[run]` section. The readable packet model cannot be accelerated: it runs in packet mode."""
+    run: RunConfig = experiment.config("run", RunConfig)
+    if run.mode == "wormhole" and run.model == "process":
+        if "mode" in experiment.sections["run"]:
+            raise experiment.origin("run", "model").error(
+                "run.model 'process' cannot be accelerated; leave out run.mode (packet mode is then used), "
+                "or use run.model 'event'"
+            )
+        run = attrs.evolve(run, mode="packet")
+    return run
 
 
 def choose(experiment: Experiment, plugins: Any, section: str, kind: str, default: str | None = None) -> Choice:
@@ -122,7 +132,7 @@ def choose_nested(
     experiment: Experiment, plugins: Any, section: str, key: str, kind: str, default: str | None = None
 ) -> Choice:
     """The component named by one option of a section: `memo = "sqlite"` or a table with `plugin`."""
-    value = experiment.sections[section][key]
+    value = experiment.sections[section].get(key, default)
     if isinstance(value, str):
         value = {"plugin": value}
     if not isinstance(value, Mapping):
@@ -224,15 +234,6 @@ def _resolve(key: str, value: Any, origin: Origin) -> Any:
 def _extras(workload: Choice, graph: Graph) -> tuple[Graph, ...]:
     """Trait `needs_graph` (workloads of files, which name nodes): `build` takes the topology as well."""
     return (graph,) if workload.entry.component.traits.get("needs_graph") else ()
-
-
-def _refuse_unknown_acceleration(experiment: Experiment) -> None:
-    for key in experiment.sections["acceleration"]:
-        if key not in ACCELERATION:
-            raise experiment.origin("acceleration", key).error(
-                f"[acceleration] has no option {key!r}{near_match(key, ACCELERATION) or ';'} "
-                f"options: {', '.join(ACCELERATION)}"
-            )
 
 
 def unknown_file(path: str, kind: str, names: list[str]) -> ConfigError:

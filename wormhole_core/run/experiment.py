@@ -27,7 +27,7 @@ CHOOSERS = ("plugin", "file", "flows", "simai")
 """Options that say which component a section is about; the rest of the section are its options."""
 PLAUSIBLE_RATE_BPS = 10**6
 """Rates below this must be written with their unit."""
-MODES = ("packet", "fluid")
+MODES = ("packet", "wormhole", "fluid")
 MODELS = ("event", "process")
 OUTPUTS = ("flows", "links", "collectives")
 
@@ -41,8 +41,9 @@ class RunConfig:
     """The `[run]` section."""
 
     seed: int = 1
-    mode: str = one_of(*MODES, default="packet")
-    """How the run is advanced; `packet` simulates every packet, `fluid` shares links fairly and has no packets."""
+    mode: str = one_of(*MODES, default="wormhole")
+    """How the run is advanced: `packet` simulates every packet; `wormhole` skips what is steady and
+    replays what is known; `fluid` shares links fairly and has no packets."""
     model: str = one_of(*MODELS, default="event")
     """`event`: the fast packet model; `process`: the readable one (same results, slower)."""
     stop_ps: int | None = optional()

@@ -19,7 +19,7 @@ from ..errors import OutputError
 
 FLOW_COLUMNS = (
     "flow_index", "id", "src", "dst", "sport", "dport", "bytes", "start_ps", "fct_ps", "rx_last_byte_ps",
-    "ideal_fct_ps", "slowdown", "retransmitted_bytes", "label", "group", "step", "job", "source",
+    "ideal_fct_ps", "slowdown", "retransmitted_bytes", "label", "group", "step", "job",
 )  # fmt: skip
 LINK_COLUMNS = (
     "link_index", "from", "to", "rate_bps", "utilisation", "tx_bytes", "tx_frames", "busy_ps", "max_queue_bytes",
@@ -146,7 +146,7 @@ def flow_row(record: FlowRecord) -> tuple[Any, ...]:
     return (
         record.index, show_id(record.id), record.src, record.dst, record.sport, record.dport, record.size_bytes,
         record.start_ps, record.fct_ps, record.rx_last_byte_ps, record.ideal_fct_ps, f"{record.slowdown:.6f}",
-        record.retransmitted_bytes, record.label, show_id(record.group), record.step, record.job, record.source,
+        record.retransmitted_bytes, record.label, show_id(record.group), record.step, record.job,
     )  # fmt: skip
 
 

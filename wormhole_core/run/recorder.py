@@ -11,6 +11,7 @@ from typing import Any
 from ..contracts.observer import Observer, RunInfo
 from ..contracts.result import CollectiveRecord, FlowRecord, Result
 from .build import Parts
+from .trust import accelerated_cost
 from .outputs import ResultFolder
 from .statistics import Statistics, busiest_links
 
@@ -85,7 +86,7 @@ class Recorder(Observer):
 
     def finish(self, engine: Any, clock: Stopwatch, status: str, reason: str | None) -> Result:
         """Write what is written once, at the end; returns the result."""
-        cost = measured_cost(engine.counters, clock)
+        cost = measured_cost(engine, clock)
         links = engine.link_records()
         span_ps = engine.now_ps - (self._first_start_ps or 0)
         summary = self._summary(engine, busiest_links(links, span_ps, self.parts.graph), status, reason) | {
@@ -118,6 +119,7 @@ class Recorder(Observer):
             "flows": self.statistics.flow_summary(),
             "collectives": self.statistics.collective_summary(),
             "busiest_links": busiest,
+            "acceleration": self.parts.acceleration.as_dict() if info.mode == "wormhole" else None,
             "pending": [] if status == "complete" else list(engine.pending(PENDING_SHOWN)),
             "derived": engine.derived(),
             "notes": list(self.parts.notes),
@@ -126,17 +128,22 @@ class Recorder(Observer):
         }
 
 
-def measured_cost(counters: Any, clock: Stopwatch) -> dict[str, Any]:
-    """What the run phase cost: the only part of a result that two equal runs may differ in."""
-    cpu_s = clock.cpu_s()
-    return {
+def measured_cost(engine: Any, clock: Stopwatch) -> dict[str, Any]:
+    """What the run phase cost: the only part of a result that two equal runs may differ in. What
+    acceleration did is here because it depends on what was remembered before."""
+    cpu_s, wall_s, counters = clock.cpu_s(), clock.wall_s(), engine.counters
+    cost = {
         "events_executed": counters.events,
         "frame_hops": counters.frame_hops,
+        "frame_hops_represented": getattr(counters, "frame_hops_represented", counters.frame_hops),
         "cpu_s": round(cpu_s, 6),
-        "wall_s": round(clock.wall_s(), 6),
+        "wall_s": round(wall_s, 6),
         "peak_memory_bytes": peak_memory_bytes(),
         "frame_hops_per_cpu_s": round(counters.frame_hops / cpu_s) if cpu_s > 0 else None,
     }
+    if hasattr(engine, "statistics"):
+        cost |= accelerated_cost(engine.statistics())
+    return cost
 
 
 def peak_memory_bytes() -> int | None:

@@ -12,7 +12,7 @@ from ..contracts.result import Result
 from ..errors import ConfigError, StalledError
 from ..units import format_time
 from .build import Parts, build
-from .experiment import Experiment
+from .experiment import MODES, Experiment
 from .manifest import make_manifest
 from .outputs import ResultFolder, check_writable, prepare_folder
 from .progress import Progress, Watcher
@@ -21,6 +21,8 @@ from .recorder import Recorder, Stopwatch
 SLICE_EVENTS = 20_000
 """Events between two looks at progress and interruption: some tens of milliseconds."""
 SLICE_EVENTS_PER_LINK = 5
+SLICE_EVENTS_WORMHOLE = 2_000
+"""In wormhole mode one event may stand for a whole flow."""
 
 
 def run_experiment(
@@ -57,7 +59,7 @@ def run_experiment(
         closing = stack.enter_context(ExitStack())
         for observer in observers:
             closing.callback(observer.close)
-        engine = make_engine(parts, [recorder, *observers])
+        engine = make_engine(parts, [recorder, *observers], stack)
 
         plugins.hook.run_started(info)
         watcher.started(parts.notes)
@@ -79,16 +81,21 @@ def run_experiment(
     return result
 
 
-def make_engine(parts: Parts, observers: Sequence[Observer]) -> Any:
-    """What advances the run: the one place that looks at its mode."""
+def make_engine(parts: Parts, observers: Sequence[Observer], stack: ExitStack) -> Any:
+    """What advances the run: the one place that looks at its mode. stack: closes what it opens."""
     # SimPy and networkx load only when something is simulated.
     kind: Any
+    options: dict[str, Any] = {}
     if parts.run.mode == "packet":
         from ..sim.simulation import Simulation as kind
+    elif parts.run.mode == "wormhole":
+        from ..accel.simulation import WormholeSimulation as kind
+
+        options = accelerated(parts, stack)
     elif parts.run.mode == "fluid":
         from ..accel.fluid import FluidSimulation as kind
     else:
-        raise ConfigError(f"run.mode is {parts.run.mode!r}, expected packet or fluid")
+        raise ConfigError(f"run.mode is {parts.run.mode!r}, expected {', '.join(MODES)}")
 
     return kind(
         parts.graph,
@@ -102,14 +109,31 @@ def make_engine(parts: Parts, observers: Sequence[Observer]) -> Any:
         observers=observers,
         start_jitter_ps=parts.run.start_jitter_ps,
         no_progress_ps=parts.run.no_progress_ps,
+        **options,
     )
+
+
+def accelerated(parts: Parts, stack: ExitStack) -> dict[str, Any]:
+    """What wormhole mode takes besides: memo, policy, partitioner."""
+    acceleration = parts.acceleration
+    memo = acceleration.open_memo()
+    if memo is not None:
+        stack.callback(memo.close)
+    return {
+        "memo": memo,
+        "make_policy": acceleration.make_policy(parts.run.seed),
+        "coarsen": acceleration.coarsen(),
+        "tails": acceleration.switches.tails,
+        "dynamics": acceleration.dynamics(parts.dynamics),
+    }
 
 
 def drive(engine: Any, parts: Parts, recorder: Recorder, watcher: Watcher, clock: Stopwatch) -> tuple[str, str | None]:
     """Advance slice by slice; returns status and reason."""
     flows_total, bytes_total = parts.workload.total_items(), parts.workload.total_bytes()
     # Counting up a large network takes time too. The clock has no say in this: it would show in results.
-    slice_events = max(SLICE_EVENTS, SLICE_EVENTS_PER_LINK * parts.graph.number_of_edges())
+    few = SLICE_EVENTS_WORMHOLE if parts.run.mode == "wormhole" else SLICE_EVENTS
+    slice_events = max(few, SLICE_EVENTS_PER_LINK * parts.graph.number_of_edges())
     over = False
     while not over:
         over = engine.advance(slice_events, parts.run.stop_ps)

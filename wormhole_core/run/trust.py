@@ -1,0 +1,55 @@
+"""How far to trust a run in wormhole mode, from what acceleration counted.
+
+Both parts go under `cost` in result.json: they depend on what was remembered before the run, and a
+run from a warm memo must leave the same files as a cold one otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+COUNTS = (
+    "episodes", "looks", "hits", "hits_of_skipped", "followers", "misses", "skips", "skipped_ps", "tails", "refused",
+    "resimulated", "events_resimulated", "events_avoided", "flows_replayed", "damaged", "memo_bytes",
+)  # fmt: skip
+
+
+def accelerated_cost(statistics: Mapping[str, Any]) -> dict[str, Any]:
+    """`cost.acceleration`: what was done; `cost.trust`: what that rests on."""
+    return {
+        "acceleration": {name: statistics[name] for name in COUNTS},
+        "trust": {
+            "policies": statistics["policies"],
+            "exact_matches": statistics["hits"] + statistics["followers"],
+            "approximate_matches": 0,
+            "matches_of_approximated": statistics["hits_of_skipped"],
+            "byte_shares": statistics["byte_shares"],
+            "error_bound": round(statistics["error_bound"], 9),
+            "packet_exact": packet_exact(statistics),
+            "audit": None,
+        },
+    }
+
+
+def packet_exact(statistics: Mapping[str, Any]) -> bool:
+    """Whether the answer is packet mode's to the bit: nothing was skipped or finished early, neither
+    now nor in what was replayed."""
+    return not (statistics["skips"] or statistics["tails"] or statistics["hits_of_skipped"])
+
+
+def sentence(summary: Mapping[str, Any]) -> str:
+    """How far to trust a result, in one or two plain sentences."""
+    trust = summary["cost"]["trust"]
+    if trust["packet_exact"]:
+        return "Every completion time is what simulating each packet gives: nothing was skipped or estimated."
+    shares = trust["byte_shares"]
+    told = [f"{shares[name]:.1%} {name}" for name in ("simulated", "skipped", "replayed") if shares[name]]
+    text = f"Bytes: {', '.join(told) or 'none finished'}."
+    if shares["replayed_of_skipped"]:
+        text += f" {shares['replayed_of_skipped']:.1%} were replayed from recordings that are themselves in part estimated."
+    bound = trust["error_bound"]
+    if bound:
+        text += f" The skips stand for an error of up to {bound:.2%} of the bytes."
+    audit = trust["audit"]
+    return text + (f" {audit['text']}" if audit else " The error was not measured: `wormhole-sim compare` does that.")
