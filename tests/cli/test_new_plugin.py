@@ -45,7 +45,7 @@ def test_a_new_plugin_runs_before_it_is_installed(cli, here, kind):
     name = f"my-{kind}"
     answer = cli("new-plugin", kind, name)
     assert (answer.code, answer.err) == (0, "")
-    (command,) = (line for line in answer.out.splitlines() if "--plugin" in line)
+    (command,) = (line for line in answer.out.splitlines() if "sim run" in line)
     arguments = command.split("wormhole-sim ")[1].split()
     ran = cli(*arguments, "--json")
     assert (ran.code, ran.result["status"]) == (0, "complete"), ran.err

@@ -94,6 +94,7 @@ def run(args: argparse.Namespace) -> None:
     console.print(Text(f"{folder}/: {', '.join(files)}", style="bold"))
     for what, command in (
         ("try it", try_command(args.kind, name, f"{folder}/")),
+        ("check it", f"wormhole-sim check {name} --plugin {folder}/{name.replace('-', '_')}.py"),
         ("install it", f"python -m pip install -e {folder}"),
         ("test it", f"cd {folder} && python -m pytest"),
     ):
