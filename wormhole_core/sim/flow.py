@@ -29,7 +29,7 @@ class Flow:
         "fct_ps", "frame_bytes", "frame_ps_bits", "gap_ps", "gap_rate", "has_cca_timer", "header_bytes", "ideal_fct_ps", "index", "info",
         "last_gap_ps", "last_size", "line_rate_bps", "nic", "next_send_ps", "partition", "payload_bytes", "rcv",
         "repaces", "resolution_ps", "retransmitted_bytes", "rto_deadline_ps", "rto_ps", "rx_last_byte_ps", "skew_ps",
-        "skipped_bytes", "snd", "snd_nxt", "snd_una", "source", "src", "start_ps", "telemetry", "ticks", "timeouts", "transfer",
+        "skipped_bytes", "snd", "spare", "snd_nxt", "snd_una", "source", "src", "start_ps", "telemetry", "ticks", "timeouts", "transfer",
         "trusted_seq",
     )
 
@@ -75,6 +75,7 @@ class Flow:
         self.skipped_bytes = 0
         selective = settings.selective
         self.snd = SelectiveSender(settings.reorder_window(info)) if selective else None
+        self.spare: Packet | None = None
         # Receiver.
         self.rcv: Any = SelectiveReceiver() if selective else GoBackNReceiver()
         self.rx_last_byte_ps = -1
@@ -144,7 +145,22 @@ class Flow:
         path = self.data_path
         if path is None:
             path = self.data_router(self.data_key, now_ps, seq)
-        return Packet(self, seq, payload, size, path, [] if self.telemetry else None, now_ps - self.skew_ps)
+        packet = self.spare
+        if packet is None:
+            return Packet(self, seq, payload, size, path, [] if self.telemetry else None, now_ps - self.skew_ps)
+        # The object that brought the last ACK is this flow's to use again (benchmarks/NOTES.md).
+        self.spare = None
+        packet.kind = DATA
+        packet.seq = seq
+        packet.payload = payload
+        packet.size = size
+        packet.path = path
+        packet.hop = 0
+        packet.hops = [] if self.telemetry else None
+        packet.sent_ps = now_ps - self.skew_ps
+        packet.marked = packet.echo = False
+        packet.ingress = None
+        return packet
 
     def _gap(self, size: int) -> int:
         rate = self.cca.rate_bps
@@ -187,6 +203,7 @@ class Flow:
         hops = packet.hops
         fb.hops = () if hops is None else hops
         cca.on_ack(fb)
+        self.spare = packet
         rate = cca.rate_bps
         if rate != self.gap_rate and self.repaces:
             # HPCC moves the deadline of the frame already being paced by the change of the last gap.
