@@ -8,7 +8,8 @@ A partition is steady over a window of four blocks if
 - the window began after the settling time, and each block holds whole periods, as the CCAs state
   them; a CCA that states neither is not skipped unless `force` is set;
 - no flow retransmitted, timed out or was paused, and every flow had bytes acknowledged;
-- the bytes of all flows together are the same in each block, within `total_tolerance`;
+- the bytes of all flows together are the same in each block, within `total_tolerance` (twice that in a
+  long window whose blocks scatter without a slope);
 - each flow's two halves are the same, within `flow_tolerance`;
 - each flow passes a port that is busy, ACK frames included, more than `min_utilisation` of the time
   (else nothing holds the rates where they are), and no queue grows or drains by a rate that matters.
@@ -65,6 +66,8 @@ BLOCKS = 4
 TREND_BLOCKS = 8
 SIGNIFICANT = 2.5
 """Standard errors beyond which a slope counts. Six degrees of freedom: 5 % of all windows by chance."""
+NOISY = 2.0
+"""How far beyond its tolerance the total may range over a long window that shows scatter and no slope."""
 QUEUE_TOLERANCE = 0.005
 FAMILY = 3
 """Flows it takes to tell whether deviations last."""
@@ -214,7 +217,8 @@ class Settled(FastForwardPolicy):
 
     def _unsteady(self, window: list[Sample], counters: list[Any], totals: list[int], whole: bool) -> str:
         config, info = self._config, self._info
-        if relative_range(block_gains(totals, BLOCKS)) > config.total_tolerance * self._slack:
+        change = relative_range(block_gains(totals, BLOCKS)) / (config.total_tolerance * self._slack)
+        if change > 1 and not (whole and self._slack == 1 and change <= NOISY and not _slope(totals, SIGNIFICANT)[0]):
             return "the total of its flows still changes"
         duration = window[-1].now_ps - window[0].now_ps
         for ports in info.flow_ports:
@@ -276,13 +280,16 @@ class Settled(FastForwardPolicy):
             apart = apart or len(found) > 1
         # Caps.
         cap_ps, noise = NEVER_PS, 0.0
-        for members in [range(info.flows), *(m for m in (*shared, *(f for f, _ in wandering)) if len(m) < info.flows)]:
+        series_of = [range(info.flows), *(m for m in (*shared, *(f for f, _ in wandering)) if len(m) < info.flows)]
+        # The more series, the more seem to slope by chance: t beyond this has a chance of 5 % in all.
+        significant = SIGNIFICANT * len(series_of) ** 0.25
+        for members in series_of:
             series = totals if len(members) == info.flows else [
                 sum(at) for at in zip(*(counters[i] for i in members), strict=True)
             ]  # fmt: skip
-            slope, slope_error, mean_error = trend(block_gains(series, TREND_BLOCKS))
-            if abs(slope) > SIGNIFICANT * slope_error:
-                cap_ps = min(cap_ps, int(config.drift_tolerance / abs(slope) * (window_ps // TREND_BLOCKS)))
+            slope, mean_error = _slope(series, significant)
+            if slope:
+                cap_ps = min(cap_ps, int(config.drift_tolerance / slope * (window_ps // TREND_BLOCKS)))
             noise = max(noise, mean_error)
         if cap_ps < window_ps // 2:
             self.reason = "a rate still drifts"
@@ -344,6 +351,12 @@ class Settled(FastForwardPolicy):
                 disturbed=disturbed, remaining_bytes=remaining,
                 horizon_ps=None if horizon is None else horizon + now_ps,
             ))  # fmt: skip
+
+
+def _slope(series: list[int], significant: float) -> tuple[float, float]:
+    """(slope per block or 0.0 if it may be chance, error of the mean), relative to the mean."""
+    slope, slope_error, mean_error = trend(block_gains(series, TREND_BLOCKS))
+    return (abs(slope) if abs(slope) > significant * slope_error else 0.0), mean_error
 
 
 def _packets(partition: PartitionInfo, duration_ps: int) -> float:
