@@ -177,6 +177,36 @@ def test_noise_is_no_slope():
     assert found >= 15
 
 
+def test_many_groups_do_not_stop_each_other_by_chance():
+    # 16 pairs, each alone on its port: that one of them seems to slope is likely.
+    partition = info(flows=16, flow_ports=tuple((i + 1,) for i in range(16)))
+    found = 0
+    for seed in range(10):
+        run = feed(partition, lambda i, k, s=seed: 40_000 + round(300 * noise(s * 1000 + k, i)))
+        sample = run.state
+
+        def full(rates=(), disturbed=False, run=run, sample=sample):
+            return attrs.evolve(sample(rates, disturbed), busy_ps=(int(0.98 * run.lived_ps),) * 17)
+
+        run.state = full
+        plan = run.until_plan(61)
+        found += plan is not None and plan.until_ps - run.now_ps == 448 * RTT_PS
+    assert found >= 8
+
+
+@pytest.mark.parametrize(("swing", "skipped"), [(0.007, True), (0.012, False)])
+def test_a_total_that_scatters_without_slope_may_range_twice_as_far(swing, skipped):
+    # Quarters of the long window, 26 RTTs, lie 2 x swing apart, up and down.
+    run = feed(gain=lambda i, k: round(23_000 * (1 + (swing if (k - 5) // 26 % 2 else -swing))))
+    plan = run.until_plan(109)
+    assert (plan is not None) is skipped
+    if skipped:
+        assert run.now_ps == 109 * RTT_PS
+    # As far, but on a slope.
+    slope = feed(gain=lambda i, k: round(23_000 * (1 + 2 * swing * (k - 5) / 78)))
+    assert slope.until_plan(109) is None and slope.policy.reason == "the total of its flows still changes"
+
+
 # --- what it refuses ---
 
 
