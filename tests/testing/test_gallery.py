@@ -19,6 +19,8 @@ SLOW = {"memory_bound", "uses_a_link_alone", "shares_fairly", "cost_of_on_ack", 
 """Run on the good plugin and on the one that breaks them only."""
 IMPLIED = {
     "time-shift": {"snapshot_round_trip"},
+    "not-before-samples": {"equals_packet_mode"},
+    "growing-queue-is-not-skipped": {"equals_packet_mode"},
     "same-choices-again": {"snapshot_says_all"},
     "listens-to-events-arguments": {"repeats_itself", "in_manifest", "changes_nothing"},
     "terminates-never": {"transfers_are_valid", "any_order_of_completion", "bytes_per_host", "relabelling"},
@@ -42,7 +44,10 @@ def gallery() -> list[tuple[str, str, str]]:
         for entry in plugins(shelf).registry.entries(kind)
         if entry.info.source == "file"
     ]
-    return [*shown, *(("routing", name, name.replace("_", "-")) for name in ("loads_alone", "public_face_only", "hook_results"))]
+    return [
+        *shown,
+        *(("routing", name, name.replace("_", "-")) for name in ("loads_alone", "public_face_only", "hook_results")),
+    ]
 
 
 def broken_by(kind: str, name: str) -> str | None:

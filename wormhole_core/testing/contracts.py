@@ -132,8 +132,5 @@ class EquivalenceContract:
         record_property("equivalence", seen)
 
 
-CONTRACTS: dict[str, type[Contract]] = {
-    contract.kind: contract for contract in Contract.__subclasses__()
-}
+CONTRACTS: dict[str, type[Contract]] = {contract.kind: contract for contract in Contract.__subclasses__()}
 """Kind -> its contract."""
-

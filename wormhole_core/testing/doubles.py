@@ -121,6 +121,7 @@ class Shift(Workload):
             Transfer(
                 id=(number, rank), src=self._hosts[rank], dst=self._hosts[(rank + count // 2) % count],
                 size_bytes=self._config.size_bytes, delay_ps=self._config.gap_ps if number else 0,
+                sport=10_000,  # the same paths in each round, so that rounds repeat each other
             )
             for rank in range(count)
         ]  # fmt: skip

@@ -88,7 +88,9 @@ class Ideal:
             raise TooMany
         heappush(self._agenda, (time_ps, self._count, what, item))
 
-    def _start(self, entry: tuple[int, int, str, Any], now_ps: int, under_way: list[Transfer], ready: list[Any]) -> None:
+    def _start(
+        self, entry: tuple[int, int, str, Any], now_ps: int, under_way: list[Transfer], ready: list[Any]
+    ) -> None:
         _, _, what, item = entry
         if isinstance(item, Transfer):
             self.transfers.append(item)

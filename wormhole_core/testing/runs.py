@@ -107,9 +107,7 @@ def advance_to(engine: Any, until_ps: int) -> None:
         pass
 
 
-def compare_modes(
-    source: Any, accelerated: Mapping[str, Any], tolerance: float, plugins: Plugins, owner: str
-) -> str:
+def compare_modes(source: Any, accelerated: Mapping[str, Any], tolerance: float, plugins: Plugins, owner: str) -> str:
     """Packet mode against an accelerated one, flow by flow; returns what was seen.
 
     accelerated: settings of the second run, e.g. `{"run.mode": "wormhole"}`. Raises Skip where this

@@ -65,7 +65,10 @@ def walk(seed: int, steps: int, flow: FlowInfo, signals: frozenset[str] = SIGNAL
         load = 50 + busy if congested and "telemetry" in signals else 50
         sent += flow.line_rate_bps * elapsed_ps * load // (100 * 8 * PS_PER_S)
         queue = queue + growth if congested and "telemetry" in signals else 0
-        hops = (HopRecord(stamp_ps, sent, queue, flow.line_rate_bps), HopRecord(stamp_ps + 7, sent // 2, 0, flow.line_rate_bps))
+        hops = (
+            HopRecord(stamp_ps, sent, queue, flow.line_rate_bps),
+            HopRecord(stamp_ps + 7, sent // 2, 0, flow.line_rate_bps),
+        )
         rtt_ps = flow.base_rtt_ps + (rise if congested and "delay" in signals else 0)
         if lost and "loss" in signals:
             kind = LossKind.TIMEOUT if timeout else LossKind.NACK

@@ -246,4 +246,3 @@ COMPONENTS = [
     _of("config-class-unit", Good, Unitless),
     _of("bad-options", Good, Untyped),
 ]
-

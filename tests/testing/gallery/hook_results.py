@@ -8,6 +8,9 @@ def wormhole_routings():
     """One routing."""
     return [
         Component(
-            name="hook-results", build=lambda config, rng: Routing(), summary="the first link", traits={"per_flow": True}
+            name="hook-results",
+            build=lambda config, rng: Routing(),
+            summary="the first link",
+            traits={"per_flow": True},
         )
     ]

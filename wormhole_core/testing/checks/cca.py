@@ -124,7 +124,7 @@ def snapshot_is_plain(subject: Subject) -> None:
     """Snapshots are nested tuples of primitives, and taking one changes nothing."""
     events = walk(4, 1000, SLOW_LINK)
     watched, left = Drive(build(subject), SLOW_LINK), Drive(build(subject), SLOW_LINK)
-    seen = []
+    seen: list[Any] = []
     for event in events:
         seen += watched.step(event)
         for state in _states(watched, event.now_ps, event.seq):

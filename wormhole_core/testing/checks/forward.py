@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import math
+import operator
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import attrs
 
@@ -15,11 +19,12 @@ from ._register import check
 LINE_BPS = 100_000_000_000
 BASE_RTT_PS = 8_000_000
 FLOWS = 2
+CLIMB_SAMPLES = 3000
 DISTURBED_SAMPLES = 3000
 HUGE_BYTES = 10**15
 
 
-def partition_info(**changes: object) -> PartitionInfo:
+def partition_info(**changes: Any) -> PartitionInfo:
     """Two flows through one port of 100 Gbps."""
     info = PartitionInfo(
         flows=FLOWS, base_rtt_ps=BASE_RTT_PS, settling_ps=5 * BASE_RTT_PS, period_ps=None, declared=True,
@@ -156,14 +161,27 @@ def rising_is_not_skipped(subject: Subject) -> None:
     for name, info in INFOS.items():
         policy = build(subject, info)
         interval_ps = _interval(subject, policy)
-        # A doubling within 20 base RTTs, however often the policy looks, up to the line.
+        # From a hundredth of the line to all of it, doubling within 20 base RTTs however often the policy looks.
         per_sample = min(0.5, interval_ps / (20 * BASE_RTT_PS))
-        count = 0
-        while 0.01 * (1 + per_sample) ** count < 0.9:
-            count += 1
-        stream = samples(interval_ps, lambda number, p=per_sample: min(0.95, 0.01 * (1 + p) ** number), lambda _: 0)
-        found = _first_plan(subject, policy, stream, count)
-        subject.expect(found is None, f"None while rates rise ({name})", found)
+        steps = math.ceil(math.log(90) / math.log1p(per_sample))
+        fast = samples(interval_ps, functools.partial(_doubling, per_sample), _empty)
+        found = _first_plan(subject, policy, fast, steps)
+        subject.expect(found is None, f"None while rates rise fast ({name})", found)
+        found = _first_plan(subject, build(subject, info), samples(interval_ps, _climbing, _empty), CLIMB_SAMPLES)
+        subject.expect(found is None, f"None while rates rise slowly ({name})", found)
+
+
+def _doubling(per_sample: float, number: int) -> float:
+    return 0.01 * (1 + per_sample) ** number
+
+
+def _climbing(number: int) -> float:
+    """From a tenth of the line to nearly all of it, for longer than any window should be."""
+    return 0.1 + 0.8 * number / CLIMB_SAMPLES
+
+
+def _empty(number: int) -> int:
+    return 0
 
 
 @check("fast-forward")
@@ -177,9 +195,8 @@ def growing_queue_is_not_skipped(subject: Subject) -> None:
         policy = build(subject, info)
         interval_ps = _interval(subject, policy)
         growth = max(3000, interval_ps * LINE_BPS // (8 * PS_PER_S) // 4)  # a quarter of the line too much
-        found = _first_plan(
-            subject, policy, samples(interval_ps, steady, lambda number, g=growth: g * number), most
-        )
+        growing = samples(interval_ps, steady, functools.partial(operator.mul, growth))
+        found = _first_plan(subject, policy, growing, most)
         subject.expect(found is None, f"None while a queue grows ({name})", found)
 
 
@@ -219,6 +236,7 @@ def snapshot_round_trip_of_a_policy(subject: Subject) -> None:
                 same = (plans[0] is None) == (plans[1] is None) and (
                     plans[0] is None
                     or plans[1] is None
-                    or (plans[0].until_ps + shift_ps, plans[0].bytes_per_ps) == (plans[1].until_ps, plans[1].bytes_per_ps)
+                    or (plans[0].until_ps + shift_ps, plans[0].bytes_per_ps)
+                    == (plans[1].until_ps, plans[1].bytes_per_ps)
                 )
                 subject.expect(same, f"{plans[0]} at sample {place}, restored at {cut}, {shift_ps} ps later", plans[1])

@@ -56,9 +56,13 @@ def higher_rank_wins(subject: Subject) -> None:
     for rank, wanted in ((5, 5), (3, 5), (5, 5), (9, 9), (1, 9)):
         store.put(key_of(1), value_of(1, rank), rank)
         seen = store.get(key_of(1))
-        subject.expect(seen == value_of(1, wanted), f"the value of rank {wanted} after a put of rank {rank}", _head(seen))
+        subject.expect(
+            seen == value_of(1, wanted), f"the value of rank {wanted} after a put of rank {rank}", _head(seen)
+        )
     store.put(key_of(1), b"another of rank 9", 9)
-    subject.expect(store.get(key_of(1)) == b"another of rank 9", "an equal rank to replace", _head(store.get(key_of(1))))
+    subject.expect(
+        store.get(key_of(1)) == b"another of rank 9", "an equal rank to replace", _head(store.get(key_of(1)))
+    )
     store.close()
 
 
@@ -170,7 +174,9 @@ def shared_by_processes(subject: Subject) -> str:
         for writer in range(PROCESSES)
     ]
     troubles = [text for writer in writers if (text := writer.communicate(timeout=120)[1]) and writer.returncode]
-    subject.expect(not troubles, f"{PROCESSES} processes to write at once", troubles and troubles[0].strip().splitlines()[-1])
+    subject.expect(
+        not troubles, f"{PROCESSES} processes to write at once", troubles and troubles[0].strip().splitlines()[-1]
+    )
     store = build(subject)
     for number in range(SHARED_KEYS):
         seen, rank = store.get(key_of(number)), rank_of(number, number % PROCESSES)

@@ -163,7 +163,9 @@ def config_class(subject: Subject) -> None:
         wanted = f"a unit at the end of {name!r} ({' '.join(UNITS)}), or metadata={{'unit': ...}} that says which"
         subject.expect(last not in QUANTITIES, wanted, "neither")
         if "float" in str(field.type) and notes:
-            subject.expect(told, f"a text below {name!r} that says what the number is, or metadata={{'unit': ...}}", "none")
+            subject.expect(
+                told, f"a text below {name!r} that says what the number is, or metadata={{'unit': ...}}", "none"
+            )
 
 
 def _field_notes(config: type) -> dict[str, str]:
@@ -234,7 +236,8 @@ def in_manifest(subject: Subject) -> None:
     wanted = {"kind": subject.kind, "name": subject.entry.name, "plugin": info.name,
               "distribution": info.distribution, "version": info.version}  # fmt: skip
     subject.expect(wanted in manifest["components"], f"{wanted} in the manifest of a run", manifest["components"])
-    subject.expect(info.distribution and info.version, "a distribution and a version", wanted)
+    named = info.distribution and (info.version or info.source == "module")  # a module need not be installed
+    subject.expect(named, "a distribution and a version", wanted)
     subject.expect(
         any(p["name"] == info.name for p in manifest["plugins"]), f"plugin {info.name} in the manifest", "it missing"
     )

@@ -40,7 +40,9 @@ def _contract(subject: Subject, graph: Graph) -> None:
     try:
         check_graph(graph, subject.owner)
     except ConfigError as error:
-        raise AssertionError(f"{subject.owner}: expected the promises of contracts.topology kept; saw {error}") from None
+        raise AssertionError(
+            f"{subject.owner}: expected the promises of contracts.topology kept; saw {error}"
+        ) from None
 
 
 @check("topology")
@@ -166,7 +168,8 @@ def declared_properties(subject: Subject) -> str:
 def _extremes(graph: Graph) -> tuple[int, set[int]]:
     """(links between the farthest hosts, numbers of shortest paths between hosts that far apart)."""
     hosts = set(graph.graph["hosts"])
-    farthest, paths = 0, set()
+    farthest = 0
+    paths: set[int] = set()
     for src in graph.graph["hosts"]:
         distance, ways = {src: 0}, Counter({src: 1})
         queue = deque([src])
@@ -230,8 +233,10 @@ def large_build(subject: Subject) -> str:
     return f"{seen} hosts in {elapsed_s:.2f} s with {', '.join(f'{k}={v}' for k, v in options.items())}"
 
 
-def _grown(subject: Subject, wanted: int) -> dict[str, int] | None:
-    """Options that give at least so many hosts: counts doubled in turn, as long as that helps."""
+def _grown(subject: Subject, wanted: int) -> dict[str, Any] | None:
+    """Options that give at least so many hosts: the trait `large`, else counts doubled in turn while that helps."""
+    if "large" in subject.component.traits:
+        return dict(subject.component.traits["large"])
     config = subject.config()
     counts = {
         name: getattr(config, name)
@@ -239,18 +244,22 @@ def _grown(subject: Subject, wanted: int) -> dict[str, int] | None:
         if type(getattr(config, name)) is int and not name.endswith(("_ps", "_bps", "_bytes", "_bits"))
     }
     size = len(build(subject).graph["hosts"])
-    grown: dict[str, int] = {}
+    grown: dict[str, Any] = {}
     progress = True
     while size < wanted and progress:
         progress = False
         for name, value in counts.items():
-            trial = {**grown, name: 2 * grown.get(name, value)}
-            try:
-                seen = len(build(subject, **trial).graph["hosts"])
-            except ConfigError:
-                continue
-            if seen > size:
-                grown, size, progress = trial, seen, True
+            now = grown.get(name, value)
+            # Twice as much, or the most below that for options of which only some values exist.
+            for larger in range(2 * now, now, -1):
+                trial = {**grown, name: larger}
+                try:
+                    seen = len(build(subject, **trial).graph["hosts"])
+                except ConfigError:
+                    continue
+                if seen > size:
+                    grown, size, progress = trial, seen, True
+                break
             if size >= wanted:
                 break
     return grown if size >= wanted else None

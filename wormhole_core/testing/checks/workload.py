@@ -22,7 +22,7 @@ LARGE_HOSTS = 64
 GROWTH = 1000
 
 
-def build(subject: Subject, count: int, hosts: tuple[int, ...] | None = None, **more: Any) -> Workload:
+def build(subject: Subject, count: int, *, hosts: tuple[int, ...] | None = None, **more: Any) -> Workload:
     """A workload among `count` hosts, always with the same random stream."""
     extra = (build_star(count),) if subject.component.traits.get("needs_graph") else ()
     return subject.build(tuple(range(count)) if hosts is None else hosts, subject.rng("workload"), *extra, **more)
@@ -79,6 +79,7 @@ def transfers_are_valid(subject: Subject) -> None:
 
 def _valid(subject: Subject, item: Any, hosts: frozenset[int]) -> None:
     whole = {"delay_ps": 0}
+    used: tuple[int, ...]
     if isinstance(item, Transfer):
         used, whole["size_bytes"] = (item.src, item.dst), 1
         subject.expect(item.src != item.dst, "src != dst", f"{item.src} twice in {item.id!r}")
@@ -168,9 +169,9 @@ def is_lazy(subject: Subject) -> str:
     return f"{built[0]} built of {total or 'many'}, {', '.join(f'{k}={v}' for k, v in grown.items()) or 'as it is'}"
 
 
-def _grown(subject: Subject, hosts: int) -> dict[str, int]:
+def _grown(subject: Subject, hosts: int) -> dict[str, Any]:
     """Counts (rounds, iterations) enlarged where that makes more transfers."""
-    grown: dict[str, int] = {}
+    grown: dict[str, Any] = {}
     config = subject.config()
     total = build(subject, hosts).total_items()
     for name in subject.fields():
@@ -201,11 +202,11 @@ def _counting() -> Iterator[list[int]]:
 
     try:
         for kind, original in originals.items():
-            kind.__init__ = counted(original)  # type: ignore[misc]
+            setattr(kind, "__init__", counted(original))  # noqa: B010 (types of methods cannot be assigned to)
         yield count
     finally:
         for kind, original in originals.items():
-            kind.__init__ = original  # type: ignore[misc]
+            setattr(kind, "__init__", original)  # noqa: B010
 
 
 @check("workload")
