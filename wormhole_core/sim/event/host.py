@@ -45,9 +45,20 @@ class Nic:
         """A queue pair moves to another NIC."""
         self.schedule.remove(flow)
 
-    def _tick(self, _tick: Any) -> None:
+    def _tick(self, tick: Any) -> None:
+        now = self.env._now
+        pairs = self.schedule.pairs
+        if len(pairs) == 1:
+            # Often congestion control has moved the deadline since: wait again, as `pump` would.
+            flow = pairs[0]
+            due = flow.next_send_ps
+            if due > now and due >= self.port.busy_ps and not flow.finished:
+                self.armed_ps = due
+                tick.callbacks = self.callbacks
+                heappush(self.port.heap, (due, self.rank, 0, tick))
+                return
         self.armed_ps = None
-        self.pump(self.env._now)
+        self.pump(now)
 
     def arm(self, time_ps: int) -> None:
         """See that `pump` runs at time_ps; an earlier tick stays, a later one goes dead."""
