@@ -18,6 +18,7 @@ from wormhole_core.errors import ConfigError
 G = 10**9
 RATES = st.sampled_from([100 * G, 10 * G, 25 * G, 40 * G])
 DELAYS = st.sampled_from([1_000, 100_000, 500_000, 1_000_000, 1_234_567])
+SHORT = st.sampled_from([1_000, 83_840, 100_000])
 LOSSES = st.sampled_from([0.0, 0.0, 0.0, 0.0, 0.01, 0.1])
 HORIZON_PS = 20 * 10**9
 MAX_EVENTS = 200_000
@@ -46,18 +47,20 @@ class Case:
 
 
 @st.composite
-def graphs(draw: Any) -> Graph:
+def graphs(draw: Any, storm: bool) -> Graph:
     shape = draw(st.sampled_from(["star", "dumbbell", "leaf-spine"]))
-    hosts = draw(st.sampled_from([3, 2, 4, 6]))
+    hosts = draw(st.sampled_from([4, 6] if storm else [3, 2, 4, 6]))
     graph = new_graph(hosts)
     same = draw(st.sampled_from([True, True, False]))
-    rate, delay, loss = draw(RATES), draw(DELAYS), draw(LOSSES)
+    rate = draw(RATES)
+    delay, loss = draw(SHORT if storm else DELAYS), 0.0 if storm else draw(LOSSES)
 
     def link(a: int, b: int) -> None:
         if same:
             add_link(graph, a, b, rate, delay, loss)
         else:
-            add_link(graph, a, b, draw(RATES), draw(DELAYS), draw(LOSSES))
+            far = draw(SHORT if storm else DELAYS)
+            add_link(graph, a, b, draw(RATES), far, 0.0 if storm else draw(LOSSES))
 
     leaves = [add_switch(graph) for _ in range({"star": 1, "dumbbell": 2}.get(shape) or draw(st.integers(2, 3)))]
     nics = draw(st.sampled_from([1, 1, 2]))
@@ -92,17 +95,21 @@ def taken_bytes(graph: Graph, network: dict[str, Any]) -> int:
 
 @st.composite
 def cases(draw: Any) -> Case:
-    graph = draw(graphs())
+    # In a storm short links and a small buffer make senders pause and go on all the time.
+    storm = draw(st.sampled_from([False, False, True]))
+    graph = draw(graphs(storm))
     hosts = len(graph.graph["hosts"])
     payload = draw(st.sampled_from([300, 1000, 4096]))
     flows, after = [], {}
-    incast = draw(st.sampled_from([True, True, False]))
-    for number in range(draw(st.integers(1, 9))):
+    incast = storm or draw(st.booleans())
+    for number in range(draw(st.integers(4 if storm else 1, 9))):
         src = draw(st.integers(0, hosts - 1))
         dst = 0 if incast else draw(st.integers(0, hosts - 1))
         if src == dst:
             dst = (src + 1) % hosts
         size = draw(st.one_of(st.integers(1, 3), st.integers(1, 60).map(lambda n: n * payload), st.integers(1, 60_000)))
+        if storm:
+            size = payload * draw(st.integers(10, 60))
         start = draw(st.sampled_from([0, 0, 0, 1_000, 1_000_000, 3_333_333]))
         flows.append(Transfer(id=number, src=src, dst=dst, size_bytes=size, delay_ps=start))
         if number and draw(st.integers(0, 2)) == 0:
@@ -130,8 +137,10 @@ def cases(draw: Any) -> Case:
         "rto_ps": draw(st.sampled_from([None, 20_000_000, 100_000_000])),
         "reorder_window_packets": draw(st.sampled_from([1, 3, 100])),
     }
+    if storm:
+        network |= {"pfc": True, "pfc_alpha_shift": 0, "ecn": False, "rto_ps": None, "acks": "in-band"}
     # Little to share, so that thresholds matter, or plenty.
-    shared = draw(st.sampled_from([2, 4, 10, 30, 10_000])) * (payload + 150)
+    shared = draw(st.sampled_from([12, 20, 30, 45] if storm else [2, 4, 10, 30, 10_000])) * (payload + 150)
     network["buffer_bytes"] = taken_bytes(graph, network) + shared
     if draw(st.integers(0, 3)) == 0:
         ends = [(a, b) for a, b, _ in graph.edges(data=True)]
@@ -141,7 +150,9 @@ def cases(draw: Any) -> Case:
         )
     cca = draw(st.sampled_from(["none", "none", "hpcc", "dcqcn", "timely", "dctcp", "swift"]))
     options: dict[str, Any] = {}
-    if cca == "none" and draw(st.booleans()):
+    if storm:
+        cca = draw(st.sampled_from(["none", "none", "dcqcn"]))
+    elif cca == "none" and draw(st.booleans()):
         options["window"] = draw(st.sampled_from(["1", "5000", "20000", "bdp"]))
     return Case(
         graph,
