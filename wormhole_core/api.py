@@ -67,11 +67,12 @@ def simulate(
 
 def compare(
     experiment: Source,
-    other: Mapping[str, Any],
+    other: Mapping[str, Any] | None = None,
     *,
     reference: Mapping[str, Any] | None = None,
     floor: int = 0,
-    jitter_ps: int = 0,
+    jitter_ps: int | None = None,
+    fluid: bool = False,
     settings: Mapping[str, Any] | None = None,
     preset: str | None = None,
     plugins: Plugins | Iterable[str] = (),
@@ -80,9 +81,10 @@ def compare(
 ) -> Comparison:
     """Run an experiment twice and say how far the flow completion times are apart.
 
-    other: the settings of the second run, e.g. `{"run.model": "process"}`. reference: those of the
-    first (default: packet mode). floor: how often the first is repeated with start times jittered by
-    up to jitter_ps. The rest as in `simulate`. Raises WormholeError.
+    reference: the settings of the first run (default: packet mode). other: what is different in the
+    second, e.g. `{"run.model": "process"}` (default: wormhole mode). floor: how often the first is
+    repeated with start times jittered by up to jitter_ps (None: one base RTT). fluid: also run it in
+    fluid mode. The rest as in `simulate`. Raises WormholeError.
     """
     loaded = _loaded(plugins)
     prepared = _prepare(experiment, loaded, preset, settings, run)
@@ -90,9 +92,10 @@ def compare(
         prepared,
         loaded,
         reference={"run.mode": "packet"} if reference is None else reference,
-        other=other,
+        other={"run.mode": "wormhole"} if other is None else other,
         floor=floor,
         jitter_ps=jitter_ps,
+        fluid=fluid,
         watcher=watcher,
     )
 

@@ -112,6 +112,11 @@ class SqliteBackend(MemoBackend):
     def size_bytes(self) -> int:
         return self._run("SELECT coalesce(sum(length(value)), 0) FROM entries").fetchone()[0]
 
+    def compact(self) -> None:
+        self._write_touches()
+        self._run("VACUUM")
+        self._run("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def close(self) -> None:
         if self._connection is None:
             return

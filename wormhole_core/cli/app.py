@@ -20,9 +20,9 @@ from ..api import BUILTIN_PLUGINS
 from ..component import near_match
 from ..errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, EXIT_OK, EXIT_PLUGIN, WormholeError
 from ..plugins import Plugins, load_plugins
-from . import check, compare, describe, doctor, new_plugin, plugins, run, selftest, validate
+from . import check, compare, describe, doctor, memo, new_plugin, plugins, run, selftest, validate
 
-COMMANDS = (run, compare, validate, plugins, describe, check, new_plugin, selftest, doctor)
+COMMANDS = (run, compare, validate, memo, plugins, describe, check, new_plugin, selftest, doctor)
 """Modules of the built-in subcommands, in the order `--help` lists them."""
 RECOVERY = frozenset({"plugins", "doctor", "-h", "--help", "--version"})
 """What must work although a plugin is broken."""

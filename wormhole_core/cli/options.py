@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import ConfigError
 from ..plugins import Plugins
 from ..run.build import apply_preset, unknown_file
-from ..run.experiment import CHOOSERS, MODELS, MODES, Experiment, Origin, parse_setting, read_experiment
+from ..run.experiment import CHOOSERS, DEFAULT_MODE, MODELS, MODES, Experiment, Origin, parse_setting, read_experiment
 
 QUICK_RUN = ("topology", "flows", "simai", "workload")
 
@@ -36,8 +36,11 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--set", action="append", default=[], metavar="SECTION.OPTION=VALUE", help="change one value; repeatable"
     )
     how = parser.add_argument_group("how it is run")
-    how.add_argument("--mode", choices=MODES, help="default: what the experiment says, else packet")
+    how.add_argument("--mode", choices=MODES, help=f"default: what the experiment says, else {DEFAULT_MODE}")
     how.add_argument("--model", choices=MODELS, help="fast (event) or readable (process) packet model")
+    how.add_argument("--memo", metavar="FILE", help="keep remembered episodes in this file (SQLite), for later runs too")
+    how.add_argument("--no-memo", action="store_true", help="remember nothing")
+    how.add_argument("--fast-forward", metavar="NAME", help="rule for skipping steady states; off: skip nothing")
     how.add_argument("--seed", type=int, metavar="N", help="seed of all random streams")
     how.add_argument(
         "--lenient", action="store_true", help="run what is there if a file has fewer rows than it declares"
@@ -102,8 +105,22 @@ def _apply_quick_options(experiment: Experiment, args: argparse.Namespace, plugi
     for name in ("mode", "model", "seed"):
         if getattr(args, name) is not None:
             experiment.set(f"run.{name}", getattr(args, name), Origin(text=f"--{name} {getattr(args, name)}"))
+    _apply_acceleration(experiment, args)
     if args.lenient:
         experiment.set("run.lenient", True, Origin(text="--lenient"))
+
+
+def _apply_acceleration(experiment: Experiment, args: argparse.Namespace) -> None:
+    if args.memo and args.no_memo:
+        raise ConfigError("--memo and --no-memo contradict each other; keep one of them")
+    if args.memo:
+        origin = Origin(text=f"--memo {args.memo}")
+        experiment.set("acceleration.memo", {"plugin": "sqlite", "path": args.memo}, origin)
+    if args.no_memo:
+        experiment.set("acceleration.memo", "none", Origin(text="--no-memo"))
+    if args.fast_forward:
+        origin = Origin(text=f"--fast-forward {args.fast_forward}")
+        experiment.set("acceleration.fast_forward", args.fast_forward, origin)
 
 
 def _file_or_plugin(value: str, kind: str, plugins: Plugins) -> Mapping[str, Any]:

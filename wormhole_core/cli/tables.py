@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..run.trust import sentence
 from ..units import format_rate, format_size, format_time
 
 STATUS_STYLE = {"complete": "bold green", "partial": "bold yellow"}
@@ -26,6 +27,9 @@ def print_result(summary: Mapping[str, Any], out: str | None = None, console: Co
             console.print(table)
     console.print()
     console.print(facts(summary))
+    if "acceleration" in summary["cost"]:
+        console.print()
+        console.print(acceleration_facts(summary))
     if out is not None:
         console.print(Text(f"Results are in {out}", style="dim"), soft_wrap=True)
 
@@ -121,6 +125,34 @@ def facts(summary: Mapping[str, Any]) -> Table:
     )
     if summary["derived"]:
         grid.add_row("derived", "\n".join(f"{name}: {value}" for name, value in summary["derived"].items()))
+    return grid
+
+
+def acceleration_facts(summary: Mapping[str, Any]) -> Table:
+    """What acceleration did, and how far to trust the result."""
+    asked, cost = summary["acceleration"], summary["cost"]
+    done, trust = cost["acceleration"], cost["trust"]
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    episodes = f"{done['episodes']:,} episodes: {done['hits']:,} replayed, {done['followers']:,} followed another"
+    episodes += f", {done['misses']:,} new" if asked["memo"] != "none" else ""
+    skips = f"{done['skips']:,} skips" + (f", {done['tails']:,} tails" if done["tails"] else "")
+    if trust["policies"]:
+        skips += f" ({'; '.join(trust['policies'])})"
+    grid.add_row("episodes", f"{episodes}; {skips}")
+    if done["resimulated"]:
+        grid.add_row("", f"{done['resimulated']:,} interrupted and simulated again")
+    if done["refused"]:
+        grid.add_row("", f"{done['refused']:,} simulated although known: no room in a switch's buffer for certain")
+    share = cost["frame_hops"] / cost["frame_hops_represented"] if cost["frame_hops_represented"] else 1.0
+    grid.add_row(
+        "avoided",
+        f"about {done['events_avoided']:,} events; {share:.2%} of {cost['frame_hops_represented']:,} frame-hops simulated",
+    )
+    memo = f"{asked['memo']}, {format_size(done['memo_bytes'])}" if asked["memo"] != "none" else "none"
+    grid.add_row("memo", memo + (f"; {done['damaged']:,} damaged entries passed over" if done["damaged"] else ""))
+    grid.add_row("trust", sentence(summary))
     return grid
 
 

@@ -36,5 +36,8 @@ class MemoBackend(ABC):
         """Bytes the values take."""
         return sum(len(value) for _, value, *_ in self.scan())
 
+    def compact(self) -> None:
+        """Give back the room of what was deleted, where that is not done anyway."""
+
     def close(self) -> None:
         """Release files."""

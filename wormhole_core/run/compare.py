@@ -22,16 +22,27 @@ Settings = Mapping[str, Any]
 """Dotted option -> value, e.g. `{"run.mode": "packet"}`."""
 
 
+MEASURES = (
+    *(f"{name}.{part}" for name in ("fct_error", "sorted_fct_error") for part in ("mean", "p99", "max")),
+    "mean_fct_error",
+    "makespan_error",
+)
+"""Relative differences of two runs by their dotted names."""
+
+
 @attrs.frozen(kw_only=True)
 class Comparison:
     """reference, other: the two results. errors: relative differences of flow completion times
     (`compare_results`). noise_floor: the same between the reference and its jittered repetitions,
-    averaged; None if there were none."""
+    averaged; None if there were none. fluid: the same experiment in fluid mode, and its errors; None
+    if that was not asked for."""
 
     reference: Result
     other: Result
     errors: dict[str, Any]
     noise_floor: dict[str, Any] | None
+    fluid: Result | None = None
+    fluid_errors: dict[str, Any] | None = None
 
     @property
     def names(self) -> tuple[str, str]:
@@ -47,9 +58,24 @@ class Comparison:
             **self.errors,
             "noise_floor": self.noise_floor,
             "cpu_ratio": round(self.reference.summary["cost"]["cpu_s"] / cpu, 6) if cpu else None,
+            "events_avoided": self.events_avoided,
+            **({} if self.fluid is None else {"fluid_error": self.fluid_errors, "fluid": self.fluid.summary}),
             first: self.reference.summary,
             second: self.other.summary,
         }
+
+    @property
+    def events_avoided(self) -> int:
+        """Events that the second run did without."""
+        events = [result.summary["cost"]["events_executed"] for result in (self.reference, self.other)]
+        return events[0] - events[1]
+
+    def beyond(self, bounds: Mapping[str, float]) -> list[str]:
+        """What exceeds its bound, a line each; keys are those of `MEASURES`."""
+        values = {key: measure(self.errors, key) for key in bounds}
+        return [
+            f"{key} is {value:.4%}, more than {bounds[key]:.4%}" for key, value in values.items() if value > bounds[key]
+        ]
 
 
 def compare_experiment(
@@ -59,13 +85,15 @@ def compare_experiment(
     reference: Settings,
     other: Settings,
     floor: int = 0,
-    jitter_ps: int = 0,
+    jitter_ps: int | None = None,
+    fluid: bool = False,
     watcher: Watcher | None = None,
 ) -> Comparison:
     """Run an experiment with two groups of settings, the reference `floor` times more with jitter.
 
-    jitter_ps: start times of those runs move by up to this much. Raises what a run raises, CheckFailed
-    if the two did not finish the same flows.
+    other: what is different in the second run. jitter_ps: start times of those runs move by up to this much; None: by up to one base RTT. fluid:
+    also run it in fluid mode. Raises what a run raises, CheckFailed if the runs did not finish the same
+    flows.
     """
 
     def run(settings: Settings) -> Result:
@@ -74,15 +102,20 @@ def compare_experiment(
             experiment.set(key, value, Origin(text=f"{key}={value}"))
         return run_experiment(experiment, plugins, watcher=watcher)
 
-    first, second = run(reference), run(other)
+    first, second = run(reference), run({**reference, **other})
+    errors = compare_results(first, second)
+    third = run({**reference, "run.mode": "fluid"}) if fluid else None
     seed = first.summary["seed"]
+    if jitter_ps is None:
+        jitter_ps = first.summary.get("base_rtt_ps", 0)
     repeats = [
         compare_results(first, run({**reference, "run.start_jitter_ps": jitter_ps, "run.seed": seed + 1 + i}))
         for i in range(floor)
     ]
     return Comparison(
-        reference=first, other=second, errors=compare_results(first, second), noise_floor=_mean_of(repeats)
-    )
+        reference=first, other=second, errors=errors, noise_floor=_mean_of(repeats), fluid=third,
+        fluid_errors=None if third is None else compare_results(first, third),
+    )  # fmt: skip
 
 
 def compare_results(reference: Result, other: Result) -> dict[str, Any]:
@@ -111,6 +144,12 @@ def compare_results(reference: Result, other: Result) -> dict[str, Any]:
         "mean_fct_error": _relative(_mean_fct(other.flows), _mean_fct(reference.flows)),
         "makespan_error": _relative(makespan_ps(other.flows), makespan_ps(reference.flows)),
     }
+
+
+def measure(errors: Mapping[str, Any], key: str) -> float:
+    """The value of one of `MEASURES`."""
+    name, _, part = key.partition(".")
+    return float(errors[name][part] if part else errors[name])
 
 
 def makespan_ps(flows: Sequence[FlowRecord]) -> int:

@@ -28,6 +28,7 @@ CHOOSERS = ("plugin", "file", "flows", "simai")
 PLAUSIBLE_RATE_BPS = 10**6
 """Rates below this must be written with their unit."""
 MODES = ("packet", "wormhole", "fluid")
+DEFAULT_MODE = "wormhole"
 MODELS = ("event", "process")
 OUTPUTS = ("flows", "links", "collectives")
 
@@ -41,7 +42,7 @@ class RunConfig:
     """The `[run]` section."""
 
     seed: int = 1
-    mode: str = one_of(*MODES, default="wormhole")
+    mode: str = one_of(*MODES, default=DEFAULT_MODE)
     """How the run is advanced: `packet` simulates every packet; `wormhole` skips what is steady and
     replays what is known; `fluid` shares links fairly and has no packets."""
     model: str = one_of(*MODELS, default="event")

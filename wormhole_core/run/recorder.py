@@ -109,6 +109,7 @@ class Recorder(Observer):
             "seed": info.seed,
             "simulated_ps": engine.now_ps,
             "hosts": len(info.hosts),
+            "base_rtt_ps": engine.network.base_rtt_ps,
             "flows_done": counters.flows_finished,
             "flows_pending": (counters.flows_started if total is None else total) - counters.flows_finished,
             "bytes_done": counters.bytes_finished,

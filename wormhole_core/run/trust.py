@@ -24,7 +24,7 @@ def accelerated_cost(statistics: Mapping[str, Any]) -> dict[str, Any]:
             "exact_matches": statistics["hits"] + statistics["followers"],
             "approximate_matches": 0,
             "matches_of_approximated": statistics["hits_of_skipped"],
-            "byte_shares": statistics["byte_shares"],
+            "byte_shares": {name: round(share, 6) for name, share in statistics["byte_shares"].items()},
             "error_bound": round(statistics["error_bound"], 9),
             "packet_exact": packet_exact(statistics),
             "audit": None,
@@ -38,8 +38,8 @@ def packet_exact(statistics: Mapping[str, Any]) -> bool:
     return not (statistics["skips"] or statistics["tails"] or statistics["hits_of_skipped"])
 
 
-def sentence(summary: Mapping[str, Any]) -> str:
-    """How far to trust a result, in one or two plain sentences."""
+def sentence(summary: Mapping[str, Any], measured: bool = False) -> str:
+    """How far to trust a result, in a few plain words. measured: the error stands beside it anyway."""
     trust = summary["cost"]["trust"]
     if trust["packet_exact"]:
         return "Every completion time is what simulating each packet gives: nothing was skipped or estimated."
@@ -47,9 +47,10 @@ def sentence(summary: Mapping[str, Any]) -> str:
     told = [f"{shares[name]:.1%} {name}" for name in ("simulated", "skipped", "replayed") if shares[name]]
     text = f"Bytes: {', '.join(told) or 'none finished'}."
     if shares["replayed_of_skipped"]:
-        text += f" {shares['replayed_of_skipped']:.1%} were replayed from recordings that are themselves in part estimated."
+        text += f" {shares['replayed_of_skipped']:.1%} come from recordings with skips or shortened ends."
     bound = trust["error_bound"]
     if bound:
         text += f" The skips stand for an error of up to {bound:.2%} of the bytes."
-    audit = trust["audit"]
-    return text + (f" {audit['text']}" if audit else " The error was not measured: `wormhole-sim compare` does that.")
+    if trust["audit"]:
+        return f"{text} {trust['audit']['text']}"
+    return text if measured else f"{text} Not measured in this run: wormhole-sim compare does that."

@@ -324,14 +324,18 @@ class Network:
                 out[f"PFC headroom at {name}"] = format_size(self.headroom_bytes(rate, delay))
         if config.reliability == "derived":
             out["reliability"] = "selective-repeat (packets choose their paths)" if self.settings.selective else "go-back-n"
-        sample = self.rtt_of(self._some_path())
-        rtt = self.global_rtt_ps or sample
+        rtt = self.base_rtt_ps
         info = self._probe_info()
         hops = len(self._some_path())
         out["base RTT"] = format_time(rtt) + (" (whole network)" if self.global_rtt_ps else " (first to last host)")
         out["retransmission timeout"] = format_time(self.settings.rto_ps(
             FlowInfo(line_rate_bps=info.line_rate_bps, base_rtt_ps=rtt, bdp_bytes=1, payload_bytes=1, frame_bytes=1, hops=hops)))
         return out
+
+    @property
+    def base_rtt_ps(self) -> int:
+        """The network's base RTT where that was asked for, else the one from the first to the last host."""
+        return self.global_rtt_ps or self.rtt_of(self._some_path())
 
     def _some_path(self) -> tuple[Any, ...]:
         for dst in reversed(self.hosts[1:]):

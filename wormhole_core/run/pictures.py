@@ -1,0 +1,103 @@
+"""Flow Conflict Graphs as pictures (needs matplotlib, the optional extra `plots`) and as text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..accel.conflict_graph import ConflictGraph
+from ..errors import OutputError
+from ..units import format_rate, format_time
+from .memo_store import Pattern
+
+MOST_LABELLED = 40
+"""Vertices carry text up to this many."""
+MOST_LISTED = 16
+COLUMNS = 3
+
+
+def can_draw() -> bool:
+    """Whether matplotlib is there."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def draw(found: Sequence[Pattern], path: str | Path) -> None:
+    """Draw the graphs of patterns into one picture file; raises OutputError."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    columns = min(COLUMNS, len(found))
+    rows = -(-len(found) // columns)
+    figure, axes = pyplot.subplots(rows, columns, figsize=(4.2 * columns, 4.4 * rows), squeeze=False)
+    try:
+        for axis in axes.flat[len(found) :]:
+            axis.set_axis_off()
+        for axis, pattern in zip(axes.flat, found, strict=False):
+            _draw_one(axis, pattern)
+        figure.tight_layout()
+        figure.savefig(path, dpi=120)
+    except (OSError, ValueError) as error:
+        raise OutputError(
+            f"{path}: cannot write a picture there: {error}; name a .png, .svg or .pdf file in a folder you may write to"
+        ) from None
+    finally:
+        pyplot.close(figure)
+
+
+def _draw_one(axis: object, pattern: Pattern) -> None:
+    graph = pattern.graph
+    places = [
+        (math.sin(2 * math.pi * i / graph.flows), math.cos(2 * math.pi * i / graph.flows)) for i in range(graph.flows)
+    ]
+    heaviest = max(graph.edges.values(), default=1)
+    for (a, b), weight in sorted(graph.edges.items(), key=lambda item: item[1]):
+        (x0, y0), (x1, y1) = places[a], places[b]
+        shade = 0.75 - 0.55 * weight / heaviest
+        axis.plot([x0, x1], [y0, y1], color=str(shade), linewidth=0.6 + 1.8 * weight / heaviest, zorder=1)  # type: ignore[attr-defined]
+        if graph.flows <= 8:
+            middle = ((x0 + x1) / 2, (y0 + y1) / 2)
+            axis.annotate(str(weight), middle, fontsize=7, ha="center", va="center",  # type: ignore[attr-defined]
+                          bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none"}, zorder=2)  # fmt: skip
+    fastest = max(graph.rate_bps)
+    sizes = [40 + 160 * rate / fastest for rate in graph.rate_bps]
+    axis.scatter(*zip(*places, strict=True), s=sizes, color="#2a7f9e", edgecolor="white", zorder=3)  # type: ignore[attr-defined]
+    if graph.flows <= MOST_LABELLED:
+        for (x, y), rate in zip(places, graph.rate_bps, strict=True):
+            axis.annotate(format_rate(rate), (1.2 * x, 1.2 * y), fontsize=6.5, ha="center", va="center")  # type: ignore[attr-defined]
+    axis.set_title(title(pattern), fontsize=9)  # type: ignore[attr-defined]
+    axis.set_xlim(-1.45, 1.45)  # type: ignore[attr-defined]
+    axis.set_ylim(-1.4, 1.4)  # type: ignore[attr-defined]
+    axis.set_aspect("equal")  # type: ignore[attr-defined]
+    axis.set_axis_off()  # type: ignore[attr-defined]
+
+
+def title(pattern: Pattern) -> str:
+    """One line about a pattern."""
+    graph = pattern.graph
+    return (
+        f"{graph.flows} flow{'s' * (graph.flows > 1)}, {len(graph.edges)} edges, {format_time(pattern.duration_ps)}, "
+        f"replayed {pattern.uses:,} times"
+    )
+
+
+def adjacency(graph: ConflictGraph) -> list[str]:
+    """The graph as text: per flow its rate and whom it shares links with (flow x links, if more than one)."""
+    near: list[list[tuple[int, int]]] = [[] for _ in range(graph.flows)]
+    for (a, b), weight in graph.edges.items():
+        near[a].append((b, weight))
+        near[b].append((a, weight))
+    lines = []
+    for flow in range(min(graph.flows, MOST_LISTED)):
+        others = [f"{other}" if weight == 1 else f"{other} x{weight}" for other, weight in sorted(near[flow])]
+        shown = ", ".join(others[:MOST_LISTED]) + (f" and {len(others) - MOST_LISTED} more" if len(others) > MOST_LISTED else "")
+        lines.append(f"flow {flow} ({format_rate(graph.rate_bps[flow])}): {shown or 'shares no link'}")
+    if graph.flows > MOST_LISTED:
+        lines.append(f"and {graph.flows - MOST_LISTED} more flows")
+    return lines
