@@ -45,9 +45,11 @@ class ForbiddenUse(AssertionError):
 @contextlib.contextmanager
 def forbidden(
     what: Iterable[str] = (CLOCK, RANDOM, ENVIRONMENT), roots: Iterable[str] | None = None, owner: str = "the code"
-) -> Iterator[None]:
-    """Patch for a while. roots: folders and files whose code is watched; None: all but the program's own
-    and the test runner's. Raises ForbiddenUse at the call, and at the end if it was swallowed there.
+) -> Iterator[list[ForbiddenUse]]:
+    """Patch for a while; yields the list of uses seen so far (a test that expects one clears it).
+
+    roots: folders and files whose code is watched; None: all but the program's own and the test
+    runner's. Raises ForbiddenUse at the call, and at the end if it was swallowed there.
 
     `from time import time` in a watched module is caught too; a C extension of its own is not.
     """
@@ -94,7 +96,7 @@ def forbidden(
             for name in ("__getitem__", "__iter__"):
                 guard(type(os.environ), name, ENVIRONMENT)
         _patch_names(stack, replaced, watched)
-        yield
+        yield seen
     if seen:
         raise seen[0]
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..plugins import Plugins
     from ..plugins.registry import Registry
     from ..rng import Stream
+    from .forbid import ForbiddenUse
 
 pytest.register_assert_rewrite("wormhole_core.testing.contracts")
 
@@ -112,27 +113,27 @@ def run_experiment() -> Callable[..., Result]:
 
 
 @pytest.fixture
-def forbid_wall_clock() -> Iterator[None]:
+def forbid_wall_clock() -> Iterator[list[ForbiddenUse]]:
     """The clock raises when anything but the program itself looks at it."""
     from .forbid import CLOCK, forbidden
 
-    with forbidden([CLOCK]):
-        yield
+    with forbidden([CLOCK]) as seen:
+        yield seen
 
 
 @pytest.fixture
-def forbid_global_random() -> Iterator[None]:
+def forbid_global_random() -> Iterator[list[ForbiddenUse]]:
     """Global and system randomness raise."""
     from .forbid import RANDOM, forbidden
 
-    with forbidden([RANDOM]):
-        yield
+    with forbidden([RANDOM]) as seen:
+        yield seen
 
 
 @pytest.fixture
-def forbid_environment() -> Iterator[None]:
+def forbid_environment() -> Iterator[list[ForbiddenUse]]:
     """Reading os.environ raises."""
     from .forbid import ENVIRONMENT, forbidden
 
-    with forbidden([ENVIRONMENT]):
-        yield
+    with forbidden([ENVIRONMENT]) as seen:
+        yield seen

@@ -51,7 +51,7 @@ def kit_experiment(subject: Subject) -> KitExperiment:
         "topology": {"plugin": "kit-bundle"},
         "workload": {"plugin": "kit-shift"},
         "cca": {"plugin": "kit-window"},
-        "run": {"stop_ps": STOP_PS},
+        "run": {"stop_ps": STOP_PS, "mode": "packet"},
     }
     if subject.kind in ACCELERATION:
         sections["acceleration"] = {ACCELERATION[subject.kind]: named}
