@@ -146,7 +146,7 @@ class Port:
         if fifo:
             tick.callbacks = self.callbacks
             head = fifo[0]
-            heappush(self.heap, (head.arrive_ps, ARRIVE, head.start_ps << 32 | self.index, tick))
+            self.env.rearmed = head.arrive_ps, ARRIVE, head.start_ps << 32 | self.index, tick
         else:
             self.armed = False
         size = packet.size
