@@ -29,7 +29,7 @@ bench-wormhole: $(STAMP)
 	$(PY) benchmarks/bench_wormhole.py
 
 docs: $(STAMP)
-	$(PY) -m pytest -q tests/test_docs.py
+	$(PY) -m pytest -q tests/test_docs.py tests/test_docs_hooks.py tests/test_hooks.py tests/test_tutorials.py tests/test_readme.py
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,3 +52,41 @@ def test_first_flows_with_a_dependency(plugins):
     assert len(flows) == 5
     assert flows[4].start_ps == max(flows[i].start_ps + flows[i].rx_last_byte_ps for i in (0, 1, 2))
     assert flows[0].slowdown > 2  # three flows into one host
+
+
+# --- lessons ---
+
+LESSONS = sorted((EXAMPLES / "lessons").glob("[0-9]*.py"))
+
+
+def lesson(path: Path, *arguments: str, first: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a lesson; `first`: a folder that is searched for modules before all others."""
+    places = [str(first)] if first else []
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([*places, *filter(None, sys.path)])}
+    command = [sys.executable, str(path), *arguments]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+
+
+def test_there_are_four_lessons():
+    assert [path.stem for path in LESSONS] == ["01_queue", "02_incast", "03_control_loop", "04_skipped_steady_state"]
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_a_lesson_says_what_it_said_before(path):
+    ran = lesson(path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout == path.with_suffix(".out").read_text(), f"if this is right: python {path} > {path.stem}.out"
+
+
+def test_without_matplotlib_a_picture_is_refused_after_the_text(tmp_path):
+    (tmp_path / "matplotlib.py").write_text("raise ImportError('not here')\n")
+    ran = lesson(LESSONS[0], "--picture", str(tmp_path / "x.png"), first=tmp_path)
+    assert ran.returncode == 1 and ran.stdout == LESSONS[0].with_suffix(".out").read_text()
+    assert ran.stderr == 'a picture needs matplotlib: python -m pip install "wormhole-sim[plots]"\n'
+
+
+def test_a_picture_is_drawn(tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed (extra `plots`)")
+    ran = lesson(LESSONS[0], "--picture", str(tmp_path / "x.png"))
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "x.png").read_bytes()[:4] == b"\x89PNG"

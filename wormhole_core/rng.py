@@ -10,6 +10,7 @@ the finaliser of `key + (i + 1) * golden`.
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -43,7 +44,7 @@ class Stream:
             raise ValueError(f"bound must be at least 1, got {bound}")
         return self.bits() * bound >> 64
 
-    def shuffle(self, items: list) -> None:
+    def shuffle(self, items: list[Any]) -> None:
         """Shuffle a list in place (Fisher-Yates)."""
         for i in range(len(items) - 1, 0, -1):
             j = self.below(i + 1)

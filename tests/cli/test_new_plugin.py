@@ -120,7 +120,7 @@ def test_generated_code_is_clean(here, cli):
         ("My-cca", "use small letters, digits and single dashes"),
         ("my_cca", "use small letters, digits and single dashes"),
         ("../up", "use small letters, digits and single dashes"),
-        ("8bit", "with a letter first"),
+        ("8bit", "a letter first"),
         ("class", "cannot name a plugin"),
         ("queue", "already a Python module 'queue'"),
         ("attrs", "already a Python module 'attrs'"),

@@ -96,7 +96,8 @@ def test_a_back_end_counts_the_bytes_of_its_values():
             return 0
 
     backend = Fixed()
-    assert backend.size_bytes() == 7 and backend.touch(b"a" * 32) is None and backend.close() is None
+    assert backend.size_bytes() == 7 and backend.touch(b"a" * 32) is None
+    assert backend.compact() is None and backend.close() is None
 
 
 def test_an_observer_hears_everything_in_silence():

@@ -106,7 +106,7 @@ def check_name(kind: str, name: str, plugins: Plugins) -> None:
     module = name.replace("-", "_")
     if not NAME_PATTERN.match(name) or not module.isidentifier() or keyword.iskeyword(module):
         raise ConfigError(
-            f"{name!r} cannot name a plugin; use small letters, digits and single dashes, with a letter first: my-{kind}"
+            f"{name!r} cannot name a plugin; use small letters, digits and single dashes, a letter first: my-{kind}"
         )
     if name in plugins.registry.names(kind):
         owner = plugins.registry.get(kind, name).owner

@@ -7,6 +7,7 @@ live episode. A policy sees samples, never the simulator.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import attrs
 
@@ -82,9 +83,9 @@ class FastForwardPolicy(ABC):
     def resumed(self, sample: Sample) -> None:
         """A skip ended (perhaps early) and simulation goes on from `sample`."""
 
-    def snapshot(self) -> tuple:
+    def snapshot(self) -> tuple[Any, ...]:
         """State as nested tuples, times relative to the last sample."""
         return ()
 
-    def restore(self, state: tuple, now_ps: int) -> None:
+    def restore(self, state: tuple[Any, ...], now_ps: int) -> None:
         """Become what `snapshot` described."""

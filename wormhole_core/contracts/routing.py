@@ -9,6 +9,8 @@ once per flow and switch, and partitions see the exact path.
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 
 
@@ -36,6 +38,6 @@ class Routing:
         now_ps and seq (packet sequence number) may be used only by per-packet routings."""
         return 0
 
-    def snapshot(self) -> tuple:
+    def snapshot(self) -> tuple[Any, ...]:
         """State that shapes future choices (empty for stateless routings)."""
         return ()

@@ -33,7 +33,7 @@ def new_graph(hosts: int) -> Graph:
 
 def add_switch(graph: Graph, tier: int = 1, **attributes: object) -> int:
     """Add a switch with the next free id; returns the id."""
-    node = graph.number_of_nodes()
+    node: int = graph.number_of_nodes()
     graph.add_node(node, kind="switch", tier=tier, **attributes)
     return node
 
@@ -41,9 +41,8 @@ def add_switch(graph: Graph, tier: int = 1, **attributes: object) -> int:
 def add_link(graph: Graph, a: int, b: int, rate_bps: int, delay_ps: int, loss: float = 0.0) -> int:
     """Add a full-duplex link with the next link index; returns the index."""
     # Counting edges costs time in proportion to the graph: 10,000 hosts would take minutes.
-    index = graph.graph.get("links")
-    if index is None:
-        index = graph.number_of_edges()
+    known = graph.graph.get("links")
+    index: int = graph.number_of_edges() if known is None else known
     graph.graph["links"] = index + 1
     graph.add_edge(a, b, key=index, rate_bps=rate_bps, delay_ps=delay_ps, loss=loss, link_index=index)
     return index
