@@ -19,7 +19,7 @@ CACHE = 256
 class Statistics:
     """What acceleration did."""
 
-    __slots__ = ("episodes", "events_resimulated", "flows_replayed", "followers", "hits", "hits_of_skipped", "refused",
+    __slots__ = ("episodes", "events_resimulated", "flows_replayed", "followers", "hits", "hits_approximate", "hits_of_skipped", "refused",
                  "resimulated", "skipped_ps", "skips", "tails")  # fmt: skip
 
     def __init__(self) -> None:

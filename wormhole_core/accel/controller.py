@@ -15,8 +15,9 @@ from typing import Any
 
 from ..contracts.observer import Observer
 from ..sim.driver import bound
-from ..sim.kernel import DEAD
+from ..sim.kernel import DEAD, Tick
 from ..sim.network import FlowPlan
+from ..sim.order import LATE
 from .book import Book, Statistics
 from .key import Episode, fresh_episode, in_canonical_order
 from .leaders import Leaders
@@ -35,13 +36,16 @@ class Controller:
 
     make_policy(info, number): a fast-forward policy for an episode; None: never skip. book: the memo.
     coarsen(ports): extra resources of a flow (partitioner). tails: finish flows along their course
-    where the rest is small; off, a hit gives to the bit what simulating would have given.
+    where the rest is small; off, a hit gives to the bit what simulating would have given. quantum_ps:
+    approximate matching; flows that are ready within so much of each other start together, and
+    recordings serve sizes of the same number of packets (0: exact matching).
     """
 
     def __init__(self, motion: Any, driver: Any, book: Book, make_policy: Callable[[Any, int], Any] | None,
-                 coarsen: Callable[[Any], Iterable[Any]] | None, observers: Sequence[Observer], tails: bool = True) -> None:
+                 coarsen: Callable[[Any], Iterable[Any]] | None, observers: Sequence[Observer], tails: bool = True,
+                 quantum_ps: int = 0) -> None:
         self.motion, self.driver, self.book = motion, driver, book
-        self.coarsen, self.tails = coarsen, tails
+        self.coarsen, self.tails, self.quantum_ps = coarsen, tails, quantum_ps
         self.env = motion.env
         self.stats = Statistics()
         self.owners: dict[Any, Partition] = {}
@@ -55,6 +59,7 @@ class Controller:
         self.skipper = Skipper(self, make_policy)
         self.tail_rule = Tails(self)
         self._arrivals: list[Member] = []
+        self._holding = False
         self._muted = False
         self._number = 0
         for switch in motion.switches.values():
@@ -81,7 +86,7 @@ class Controller:
         if member.received:
             return
         member.received = True
-        member.rx_last_byte_ps = flow.rx_last_byte_ps
+        member.rx_last_byte_ps = flow.rx_last_byte_ps + flow.start_ps - member.start_ps
         if not self._muted:
             self.driver.received(member, now_ps)
             self.leaders.record(member, now_ps, RECEIVED)
@@ -109,7 +114,20 @@ class Controller:
     # --- the late batch ---
 
     def commit(self, now_ps: int) -> None:
-        """Form the partitions of the flows that start in this instant."""
+        """Form the partitions of the flows that start in this instant (or, with approximate matching,
+        within a quantum)."""
+        if not self.quantum_ps:
+            self._commit(now_ps)
+        elif self._arrivals and not self._holding:
+            self._holding = True
+            until = now_ps + self.quantum_ps
+            self.env.push(until, LATE | 1, Tick(), (lambda _t: self._commit_held(until),))
+
+    def _commit_held(self, now_ps: int) -> None:
+        self._holding = False
+        self._commit(now_ps)
+
+    def _commit(self, now_ps: int) -> None:
         arrivals, self._arrivals = self._arrivals, []
         for members, touched in grouped(arrivals, self.owners, self.coarsen):
             self._form(members, touched, now_ps)
@@ -118,7 +136,8 @@ class Controller:
         debt = max((p.debt for p in touched), default=0.0)
         if self.book.enabled and (not touched or self._all_tails(touched, debt, now_ps)):
             parts = [in_canonical_order(part) for part in components(members, self.coarsen)]
-            episodes = [fresh_episode(part, self.book.dynamics) for part in parts]
+            payload = self.motion.network.config.payload_bytes if self.quantum_ps else 1
+            episodes = [fresh_episode(part, self.book.dynamics, payload) for part in parts]
             if not touched or all([self.book.worth_a_tail(e.key) for e in episodes]):
                 for partition in touched:
                     self.tail_rule.finish_along(partition, now_ps)

@@ -36,10 +36,11 @@ def in_canonical_order(members: Sequence[Member]) -> list[Member]:
     return sorted(members, key=lambda m: (m.plan.path[0].index, m.index))
 
 
-def fresh_episode(members: Sequence[Member], dynamics: bytes) -> Episode:
+def fresh_episode(members: Sequence[Member], dynamics: bytes, size_unit: int = 1) -> Episode:
     """Key of an episode whose ports are empty and whose flows start together.
 
-    32 bytes over flows x hops, sizes included. The caller has checked that the ports are quiet.
+    32 bytes over flows x hops, sizes included (in units of size_unit bytes, to the nearest: more than 1
+    is an approximate match). The caller has checked that the ports are quiet.
     """
     labels: dict[Any, int] = {}
     switches: dict[Any, int] = {}
@@ -51,7 +52,7 @@ def fresh_episode(members: Sequence[Member], dynamics: bytes) -> Episode:
         info = plan.info
         flows.append((
             there, back, info.line_rate_bps, info.base_rtt_ps, info.bdp_bytes, info.hops, info.size_bytes,
-            plan.transfer.size_bytes,
+            max(1, (plan.transfer.size_bytes + size_unit // 2) // size_unit),
         ))  # fmt: skip
     ports = list(labels)
     facts = []

@@ -51,7 +51,11 @@ class Leaders:
         """Record the partition, which starts now, under its key."""
         partition.key = key
         self._lead(partition, self.book.begin(key, len(partition.members)))
-        partition.recording.streams = stream_states(partition.ports)  # type: ignore[union-attr]
+        recording = partition.recording
+        assert recording is not None
+        recording.streams = stream_states(partition.ports)
+        recording.sizes = tuple(m.transfer.size_bytes for m in partition.members)
+        recording.together = len({m.start_ps for m in partition.members}) == 1
         self._watch_draws(partition)
         self.controller.ledger.open(partition)
 
@@ -146,6 +150,7 @@ class Leaders:
             heir.key = partition.key
             new = self.book.begin(heir.key, recording.flows)
             new.random, new.streams = recording.random, recording.streams
+            new.sizes, new.together = recording.sizes, recording.together
             for other in others:
                 other.recording = new
                 new.followers.append(other)
@@ -204,6 +209,7 @@ class Leaders:
             if other is None:
                 new = self.book.begin(follower.key, recording.flows)
                 new.random = True
+                new.sizes, new.together = recording.sizes, recording.together
                 self._promote(follower, recording, new, now, now - 1)
             else:
                 follower.recording = other

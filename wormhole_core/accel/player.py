@@ -56,6 +56,8 @@ class Player:
         if recording.complete:
             stats.hits += 1
             stats.hits_of_skipped += recording.approximate
+        if self.controller.quantum_ps and not _same(partition, recording):
+            stats.hits_approximate += 1
         else:
             stats.followers += 1
             recording.followers.append(partition)
@@ -120,6 +122,12 @@ class Player:
         partition.detached = True
         if partition.unfinished:
             self.deliver(partition, self.env._now)
+
+
+def _same(partition: Partition, recording: Recording) -> bool:
+    """Whether what is played is exactly what was recorded: the same sizes, all flows ready at once."""
+    sizes = tuple(m.transfer.size_bytes for m in partition.members)
+    return sizes == recording.sizes and len({m.start_ps for m in partition.members}) == 1 and recording.together
 
 
 def fits(switch: Any, more_bytes: int) -> bool:

@@ -142,6 +142,7 @@ class Motion(ABC):
 
     def _completed(self, flow: Flow, now_ps: int) -> None:
         del self.flows[flow.index]
+        flow.nic.schedule.settle()
         for port in self.ports_of(flow):
             port.flows -= 1
             if not port.flows and port.quiet(now_ps):

@@ -41,6 +41,14 @@ class RoundRobin:
             self.last = found
         return chosen
 
+    def settle(self) -> None:
+        """A pair has finished. When none is left the search begins anew: what ran before must not
+        decide who goes first later (the reference keeps its index; it only matters to pairs that start
+        together while the NIC is busy with ACKs, and a replayed episode has no index to keep)."""
+        if all(pair.finished for pair in self.pairs):
+            self.pairs = []
+            self.last = 0
+
     def remove(self, pair: Any) -> None:
         """A pair moves to another NIC; the one whose turn it is stays the same."""
         place = self.pairs.index(pair)
