@@ -101,7 +101,8 @@ def equals_packet_mode(subject: Subject) -> str:
     experiment = kit_experiment(subject)
     sections = {**experiment.sections, "run": {}}
     if subject.kind == "fast-forward":  # flows long enough to become steady; else rounds that repeat each other
-        sections["workload"] = {**sections["workload"], "size_bytes": LONG_BYTES, "rounds": 2}
+        sections["topology"] = {**sections["topology"], "links": 1}
+        sections["workload"] = {**sections["workload"], "size_bytes": LONG_BYTES, "rounds": 1}
     return compare_modes(
         sections, {"run.mode": "wormhole"}, subject.limit("fct_error"), experiment.plugins, subject.owner
     )
