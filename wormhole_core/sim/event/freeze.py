@@ -47,6 +47,8 @@ def freeze(flows: Iterable[Any], ports: Iterable[Any]) -> None:
         if ticks.cca_armed_ps is not None:
             ticks.cca_tick.callbacks = DEAD
             ticks.cca_tick = Tick()
+        for tick in ticks.lane:
+            tick.callbacks = DEAD
 
 
 def thaw(flows: Iterable[Any], ports: Iterable[Any], shift_ps: int) -> None:
@@ -72,6 +74,9 @@ def thaw(flows: Iterable[Any], ports: Iterable[Any], shift_ps: int) -> None:
         if ticks.cca_armed_ps is not None:
             ticks.cca_armed_ps += shift_ps
             ticks.env.push(ticks.cca_armed_ps, ticks.rank | 1, ticks.cca_tick, (ticks._cca,))
+        acks, ticks.lane = ticks.lane, {}
+        for sent_ps, due_ps, ack in acks.values():
+            ticks.send_ack(sent_ps + shift_ps, due_ps + shift_ps, ack)
 
 
 def _shift_port(port: Any, shift_ps: int) -> None:
@@ -122,3 +127,4 @@ def purge(flows: Iterable[Any], ports: Iterable[Any]) -> None:
             nic.schedule.last = 0
     for flow in flows:
         flow.ticks.rto_armed_ps = flow.ticks.cca_armed_ps = None
+        flow.ticks.lane.clear()

@@ -201,20 +201,18 @@ class Host:
             flow.ticks.update_cca(now_ps)
         flow.nic.pump(now_ps)
 
-    def _send_on_lane(self, ack: Any, flow: Any, now_ps: int) -> None:
+    @staticmethod
+    def _send_on_lane(ack: Any, flow: Any, now_ps: int) -> None:
         # ACKs on a lane of their own: no capacity, no queue, only the way back.
-        path = ack.path
-        latency = sum(port.delay_ps + port.tx_of[ack.size] for port in path)
-        env = flow.nic.env
-        sender = path[-1].peer_host
-        env.push(now_ps + latency, ARRIVE, Tick((1 << 31 | flow.index) << 64 | ack.first_seq), (lambda _t: sender.receive(ack, now_ps + latency, None),),
-                 now_ps << 32 | 1 << 31 | flow.index)
+        latency = sum(port.delay_ps + port.tx_of[ack.size] for port in ack.path)
+        flow.ticks.send_ack(now_ps, now_ps + latency, ack)
 
 
 class FlowTicks:
-    """The timers of one flow: retransmission (one lazy tick) and congestion control."""
+    """The timers of one flow: retransmission (one lazy tick) and congestion control; and its ACKs
+    under way where those have a lane of their own."""
 
-    __slots__ = ("cca_armed_ps", "cca_tick", "env", "flow", "rank", "rto_armed_ps", "rto_tick")
+    __slots__ = ("cca_armed_ps", "cca_tick", "env", "flow", "lane", "rank", "rto_armed_ps", "rto_tick")
 
     def __init__(self, env: Any, flow: Any, rank: int) -> None:
         self.env, self.flow, self.rank = env, flow, rank
@@ -222,6 +220,19 @@ class FlowTicks:
         self.rto_armed_ps: int | None = None
         self.cca_tick = Tick()
         self.cca_armed_ps: int | None = None
+        # Tick -> (when the ACK was sent, when it arrives, ACK); empty unless ACKs have a lane.
+        self.lane: dict[Tick, tuple[int, int, Any]] = {}
+
+    def send_ack(self, sent_ps: int, due_ps: int, ack: Any) -> None:
+        """An ACK is on its lane until due_ps."""
+        index = self.flow.index
+        tick = Tick((1 << 31 | index) << 64 | ack.first_seq)
+        self.lane[tick] = sent_ps, due_ps, ack
+        self.env.push(due_ps, ARRIVE, tick, (self._ack_arrives,), sent_ps << 32 | 1 << 31 | index)
+
+    def _ack_arrives(self, tick: Any) -> None:
+        ack = self.lane.pop(tick)[2]
+        ack.path[-1].peer_host.receive(ack, self.env._now, None)
 
     def arm_rto(self) -> None:
         """Wait for the present deadline; later ones are noticed when the tick fires. Never wait longer
