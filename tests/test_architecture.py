@@ -45,6 +45,7 @@ LIBRARIES: dict[str, set[str]] = {
     "rich": {"cli"},
     "simpy": {"sim", "accel"},
     "networkx": {"sim", "contracts", "run"},
+    "matplotlib": {"run"},  # the optional extra `plots`
 }
 
 

@@ -53,7 +53,7 @@ def test_result_folder(cli, files):
     assert answer.err == ""
     assert json.loads((out / "result.json").read_text()) == answer.result
     summary = answer.result
-    assert (summary["status"], summary["mode"], summary["seed"]) == ("complete", "packet", 7)
+    assert (summary["status"], summary["mode"], summary["seed"]) == ("complete", "wormhole", 7)
     assert (summary["flows_done"], summary["flows_pending"]) == (3, 0)
     assert summary["bytes_done"] == 250_000
     assert {"events_executed", "frame_hops", "cpu_s", "wall_s", "peak_memory_bytes"} <= summary["cost"].keys()
@@ -176,6 +176,7 @@ def test_stopping_early_is_partial_and_no_fault(cli, files):
 @pytest.fixture
 def small_slices(monkeypatch):
     monkeypatch.setattr(runner, "SLICE_EVENTS", 50)
+    monkeypatch.setattr(runner, "SLICE_EVENTS_WORMHOLE", 50)
     monkeypatch.setattr(runner, "SLICE_EVENTS_PER_LINK", 0)
 
 
@@ -183,8 +184,8 @@ def test_ctrl_c_keeps_what_is_there(cli, files, monkeypatch, small_slices):
     out = files / "out"
     calls = []
 
-    def engine_with_signal(parts, observers):
-        engine = make_engine(parts, observers)
+    def engine_with_signal(*arguments):
+        engine = make_engine(*arguments)
         advance = engine.advance
 
         def interrupted(*arguments):

@@ -53,7 +53,12 @@ def plugins(tmp_path_factory):
 
 def test_defaults_and_what_was_used(plugins):
     parts = build(experiment_from(BASE), plugins)
-    assert parts.used == (("topology", "star"), ("workload", "incast"), ("cca", "hpcc"), ("routing", "ecmp"))
+    assert parts.used == (
+        ("topology", "star"), ("workload", "incast"), ("cca", "hpcc"), ("routing", "ecmp"),
+        ("partitioner", "ports"), ("memo-backend", "memory"), ("fast-forward", "settled"),
+    )  # fmt: skip
+    packet = build(experiment_from({**BASE, "run": {"mode": "packet"}}), plugins)
+    assert packet.used == parts.used[:4]
     assert len(parts.hosts) == 3 and parts.per_flow_routing
     assert parts.run.seed == 1 and parts.network.pfc
 

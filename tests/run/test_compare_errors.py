@@ -20,7 +20,7 @@ def result(*fct_ps: int, start_ps: int = 0, mode: str = "packet", jobs: tuple[st
         )
         for i, fct in enumerate(fct_ps)
     ]  # fmt: skip
-    return Result(summary={"mode": mode, "seed": 5, "cost": {"cpu_s": 2.0}}, flows=flows)
+    return Result(summary={"mode": mode, "seed": 5, "cost": {"cpu_s": 2.0, "events_executed": 10}}, flows=flows)
 
 
 def test_equal_results_have_no_error():

@@ -107,7 +107,7 @@ def test_settings_that_lead_nowhere(key, message):
 
 def test_run_section():
     run = experiment_from({"run": {"stop_ps": "2ms", "outputs": "flows", "seed": 5}}).config("run", RunConfig)
-    assert (run.stop_ps, run.outputs, run.seed, run.mode) == (2_000_000_000, ("flows",), 5, "packet")
+    assert (run.stop_ps, run.outputs, run.seed, run.mode) == (2_000_000_000, ("flows",), 5, "wormhole")
 
 
 def test_dicts_are_checked_like_files():

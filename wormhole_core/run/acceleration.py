@@ -126,5 +126,5 @@ def read_acceleration(experiment: Experiment, plugins: Any, wanted: bool, choose
         value = section.get(name)
         if name != "partitioner" and NONE in (value, value.get("plugin") if isinstance(value, dict) else None):
             continue
-        choices[name] = choose(experiment, plugins, "acceleration", name, kind, DEFAULTS[name])
+        choices[name] = choose(experiment, plugins, "acceleration", name, kind, None if name in section else DEFAULTS[name])
     return Acceleration(**choices, switches=Switches(**values))
