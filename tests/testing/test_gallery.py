@@ -15,12 +15,13 @@ SHELVES = {
     "cca": "ccas", "topology": "nets", "workload": "jobs", "routing": "small", "partitioner": "small",
     "observer": "small", "memo-backend": "stores", "fast-forward": "policies",
 }  # fmt: skip
-SLOW = {"memory_bound", "uses_a_link_alone", "shares_fairly", "cost_of_on_ack", "loads_alone", "shared_by_processes"}
-"""Run on the good plugin and on the one that breaks them only."""
+ALONE = {
+    "memory_bound", "uses_a_link_alone", "shares_fairly", "cost_of_on_ack", "loads_alone", "shared_by_processes",
+    "equals_packet_mode",
+}  # fmt: skip
+"""Slow, or a consequence of most faults: run on good plugins and on those that break them only."""
 IMPLIED = {
     "time-shift": {"snapshot_round_trip"},
-    "not-before-samples": {"equals_packet_mode"},
-    "growing-queue-is-not-skipped": {"equals_packet_mode"},
     "same-choices-again": {"snapshot_says_all"},
     "listens-to-events-arguments": {"repeats_itself", "in_manifest", "changes_nothing"},
     "terminates-never": {"transfers_are_valid", "any_order_of_completion", "bytes_per_host", "relabelling"},
@@ -81,7 +82,7 @@ def test_a_broken_plugin_fails_its_check_and_no_other(tmp_path, kind, shelf, nam
     target = broken_by(kind, name)
     if target == "equals_packet_mode" and not mode_exists("wormhole"):
         pytest.skip("no accelerated mode yet")
-    checks = [check for check in checks_for(kind) if check.name == target or check.name not in SLOW]
+    checks = [check for check in checks_for(kind) if check.name == target or check.name not in ALONE]
     outcomes = run_checks(subject(tmp_path, kind, shelf, name), checks)
     failed = {outcome.check.name: outcome.text for outcome in outcomes if outcome.status == "FAIL"}
     assert failed.keys() == {target, *IMPLIED.get(name, ())}, failed

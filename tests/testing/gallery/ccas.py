@@ -163,6 +163,13 @@ class SharesFairly(Good):
         super().__init__(config, flow, rng)
         self._line_bps = self.rate_bps = flow.line_rate_bps // (1 if rng.uniform() < 0.5 else 20)
 
+    def snapshot(self, now_ps, snd_una):
+        return (self._line_bps, *super().snapshot(now_ps, snd_una))
+
+    def restore(self, state, now_ps, snd_una):
+        self._line_bps = state[0]
+        super().restore(state[1:], now_ps, snd_una)
+
 
 class Clock(Good):
     """Looks at the clock."""

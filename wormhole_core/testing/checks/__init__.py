@@ -7,11 +7,24 @@ that names the component, what was expected and what was seen, and may return a 
 from __future__ import annotations
 
 from ..subject import Check
-from . import cca, forward, memo, network, observer, partition, plugin, routing, topology, workload
+from . import (
+    cca,
+    equivalence,
+    forward,
+    memo,
+    network,
+    observer,
+    partition,
+    plugin,
+    routing,
+    topology,
+    workload,
+)
 from ._register import TABLE as CHECKS
 
 __all__ = [
-    "CHECKS", "cca", "checks_for", "forward", "memo", "network", "observer", "partition", "plugin", "routing",
+    "CHECKS", "cca", "checks_for",
+    "equivalence", "forward", "memo", "network", "observer", "partition", "plugin", "routing",
     "topology", "workload",
 ]  # fmt: skip
 

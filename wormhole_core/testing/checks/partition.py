@@ -6,12 +6,10 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 from ...contracts.partition import Partitioner
-from ..runs import compare_modes, kit_experiment
 from ..subject import Subject
 from ._register import check
 
 Port = tuple[int, int]
-LONG_BYTES = 2_000_000
 
 
 def flows_of(subject: Subject, count: int = 60) -> list[list[Port]]:
@@ -93,16 +91,3 @@ def only_coarsens(subject: Subject) -> str:
                 home[other] is home[number], f"flows {other} and {number} together: both use {port}", "apart"
             )
     return f"{len(groups)} groups of {len(flows)} flows"
-
-
-@check("partitioner", "memo-backend", "fast-forward")
-def equals_packet_mode(subject: Subject) -> str:
-    """Completion times of a run that uses it differ from packet mode by less than its tolerance."""
-    experiment = kit_experiment(subject)
-    sections = {**experiment.sections, "run": {}}
-    if subject.kind == "fast-forward":  # flows long enough to become steady; else rounds that repeat each other
-        sections["topology"] = {**sections["topology"], "links": 1}
-        sections["workload"] = {**sections["workload"], "size_bytes": LONG_BYTES, "rounds": 1}
-    return compare_modes(
-        sections, {"run.mode": "wormhole"}, subject.limit("fct_error"), experiment.plugins, subject.owner
-    )

@@ -220,9 +220,9 @@ def repeats_itself(subject: Subject) -> str | None:
     model = subject.kind not in ("memo-backend", "observer")
     what = (CLOCK, RANDOM, ENVIRONMENT) if model else (RANDOM,)
     traces = []
-    for _ in range(2):
+    for number in range(2):
         with forbidden(what, subject.entry.info.roots, subject.owner):
-            traces.append(trace_of(kit_experiment(subject)))
+            traces.append(trace_of(kit_experiment(subject, number)))
     (count, first), (_, second) = traces
     subject.expect(first == second, "the same result from two runs with the same seed", "two results")
     return f"{count} flows twice"
