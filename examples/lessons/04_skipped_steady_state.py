@@ -39,7 +39,7 @@ def run(mode: str):
     plugins = load([__file__])
     experiment = {
         "topology": {"plugin": "dumbbell", "hosts_per_side": 2},
-        "workload": {"plugin": "permutation", "size_bytes": 40_000_000, "shift": 2},
+        "workload": {"plugin": "permutation", "size_bytes": 20_000_000, "shift": 2},
         "cca": {"plugin": "hpcc", "expected_flows": 4},
         "observers": {"watch": "watch"},
     }

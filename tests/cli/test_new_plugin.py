@@ -16,8 +16,6 @@ from wormhole_core.api import load
 from wormhole_core.cli.new_plugin import KIND_TEXTS, package_files, run_command
 from wormhole_core.hooks import KINDS
 
-KIT = (Path(__file__).resolve().parents[2] / "wormhole_core" / "testing" / "contracts.py").is_file()
-
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
@@ -69,8 +67,13 @@ def test_an_installed_new_plugin_is_found(cli, here, monkeypatch, kind):
     sys.modules.pop(name.replace("-", "_"))  # the next test's module is another file of that name
 
 
-@pytest.mark.skipif(not KIT, reason="wormhole_core.testing has no contracts to run")
-@pytest.mark.parametrize("kind", KINDS)
+QUICK = ("topology", "routing")
+"""Kinds whose contract tests are run by `make test`; `make test-long` runs all."""
+
+
+@pytest.mark.parametrize(
+    "kind", [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.long) for kind in KINDS]
+)
 def test_a_new_plugin_passes_its_own_contract_test(cli, here, kind):
     name = f"my-{kind}"
     cli("new-plugin", kind, name)
