@@ -135,12 +135,14 @@ def acceleration_facts(summary: Mapping[str, Any]) -> Table:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
-    episodes = f"{done['episodes']:,} episodes: {done['hits']:,} replayed, {done['followers']:,} followed another"
-    episodes += f", {done['misses']:,} new" if asked["memo"] != "none" else ""
-    skips = f"{done['skips']:,} skips" + (f", {done['tails']:,} tails" if done["tails"] else "")
-    if trust["policies"]:
-        skips += f" ({'; '.join(trust['policies'])})"
-    grid.add_row("episodes", f"{episodes}; {skips}")
+    episodes = f"{done['episodes']:,}: {done['hits']:,} replayed, {done['followers']:,} followed one alike"
+    if asked["memo"] != "none":
+        episodes += f", {done['misses']:,} not known"
+    if done["tails"]:
+        episodes += f"; {done['tails']:,} shortened ends"
+    grid.add_row("episodes", episodes)
+    watched = "; ".join(f"{name} ({count:,})" for name, count in trust["policies"].items())
+    grid.add_row("skips", f"{done['skips']:,}" + (f"; partitions watched by policy: {watched}" if watched else ""))
     if done["resimulated"]:
         grid.add_row("", f"{done['resimulated']:,} interrupted and simulated again")
     if done["refused"]:

@@ -5,6 +5,7 @@
     memo = "memory"             # or "none", or a table: {plugin = "sqlite", path = "memo.sqlite"}
     fast_forward = "settled"    # or "off", "none"
     tails = true
+    quantum_ps = 0
 
 The section may stand in an experiment that is run in packet mode: it is checked, and has no effect.
 """
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from .. import __version__
-from ..component import convert_field, near_match
+from ..component import convert_field, near_match, non_negative
 from ..contracts.memo import MemoBackend
 from ..contracts.partition import Partitioner
 from ..rng import stream
@@ -40,6 +41,9 @@ class Switches:
     tails: bool = True
     """Flows that end within a few round trips of each other are finished along their course. Without it
     a run gives the same completion times to the bit whatever is in the memo."""
+    quantum_ps: int = non_negative(default=0)
+    """Approximate matching: flows ready within so much of each other count as starting together, sizes
+    that differ by less than a packet as equal. 0: matches are exact."""
 
 
 @attrs.frozen(kw_only=True)
@@ -60,8 +64,8 @@ class Acceleration:
         """For result.json: what was asked for."""
         return {
             **{name: NONE if (c := getattr(self, name)) is None else c.name for name in KINDS},
-            "tails": self.switches.tails,
-            "matches": "exact",
+            **attrs.asdict(self.switches),
+            "matches": "approximate" if self.switches.quantum_ps else "exact",
         }
 
     def open_memo(self) -> MemoBackend | None:
@@ -117,6 +121,8 @@ def read_acceleration(experiment: Experiment, plugins: Any, wanted: bool, choose
         if key in switches:
             try:
                 values[key] = convert_field(switches[key], value)
+                if switches[key].validator is not None:
+                    switches[key].validator(None, switches[key], values[key])
             except ValueError as error:
                 raise where.error(f"acceleration.{key}: {error}") from None
     choices = {}

@@ -96,7 +96,8 @@ def build(experiment: Experiment, plugins: Any) -> Parts:
         experiment=experiment, run=run, network=network, graph=graph, hosts=hosts, workload=built_workload,
         make_cca=cca.build, routing=routing.build(stream(run.seed, "routing")),
         per_flow_routing=bool(routing.entry.component.traits.get("per_flow", False)), observers=observers,
-        acceleration=acceleration, dynamics=(cca, routing), used=tuple((choice.kind, choice.name) for choice in choices),
+        acceleration=acceleration, dynamics=(cca, routing),
+        used=tuple((choice.kind, choice.name) for choice in choices),
         notes=(*graph.graph.get("notes", ()), *getattr(built_workload, "notes", ())),
     )  # fmt: skip
 

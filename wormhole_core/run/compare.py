@@ -91,9 +91,9 @@ def compare_experiment(
 ) -> Comparison:
     """Run an experiment with two groups of settings, the reference `floor` times more with jitter.
 
-    other: what is different in the second run. jitter_ps: start times of those runs move by up to this much; None: by up to one base RTT. fluid:
-    also run it in fluid mode. Raises what a run raises, CheckFailed if the runs did not finish the same
-    flows.
+    other: what is different in the second run. jitter_ps: start times of those runs move by up to this
+    much; None: by up to one base RTT. fluid: also run it in fluid mode. Raises what a run raises,
+    CheckFailed if the runs did not finish the same flows.
     """
 
     def run(settings: Settings) -> Result:

@@ -111,7 +111,8 @@ def store_facts(store: MemoBackend) -> dict[str, Any]:
 def to_prune(store: MemoBackend, *, max_bytes: int | None, unused: bool, damaged: bool) -> list[Entry]:
     """Entries to delete: damaged ones, those never used, then the least used and largest until the rest
     takes at most max_bytes. What says that an episode is random stays as long as it is used at all."""
-    gone, kept = [], []
+    gone: list[Any] = []
+    kept: list[Any] = []
     for entry in entries(store):
         marker = entry.recording is not None and not entry.recording.events
         bad = (damaged and entry.recording is None) or (unused and not entry.uses and not marker)

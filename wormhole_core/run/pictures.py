@@ -45,7 +45,8 @@ def draw(found: Sequence[Pattern], path: str | Path) -> None:
         figure.savefig(path, dpi=120)
     except (OSError, ValueError) as error:
         raise OutputError(
-            f"{path}: cannot write a picture there: {error}; name a .png, .svg or .pdf file in a folder you may write to"
+            f"{path}: cannot write a picture there: {error}; "
+            "name a .png, .svg or .pdf file in a folder you may write to"
         ) from None
     finally:
         pyplot.close(figure)
@@ -96,7 +97,8 @@ def adjacency(graph: ConflictGraph) -> list[str]:
     lines = []
     for flow in range(min(graph.flows, MOST_LISTED)):
         others = [f"{other}" if weight == 1 else f"{other} x{weight}" for other, weight in sorted(near[flow])]
-        shown = ", ".join(others[:MOST_LISTED]) + (f" and {len(others) - MOST_LISTED} more" if len(others) > MOST_LISTED else "")
+        rest = f" and {len(others) - MOST_LISTED} more" if len(others) > MOST_LISTED else ""
+        shown = ", ".join(others[:MOST_LISTED]) + rest
         lines.append(f"flow {flow} ({format_rate(graph.rate_bps[flow])}): {shown or 'shares no link'}")
     if graph.flows > MOST_LISTED:
         lines.append(f"and {graph.flows - MOST_LISTED} more flows")

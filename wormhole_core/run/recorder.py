@@ -11,9 +11,9 @@ from typing import Any
 from ..contracts.observer import Observer, RunInfo
 from ..contracts.result import CollectiveRecord, FlowRecord, Result
 from .build import Parts
-from .trust import accelerated_cost
 from .outputs import ResultFolder
 from .statistics import Statistics, busiest_links
+from .trust import accelerated_cost
 
 PENDING_SHOWN = 20
 

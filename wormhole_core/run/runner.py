@@ -124,6 +124,7 @@ def accelerated(parts: Parts, stack: ExitStack) -> dict[str, Any]:
         "make_policy": acceleration.make_policy(parts.run.seed),
         "coarsen": acceleration.coarsen(),
         "tails": acceleration.switches.tails,
+        "quantum_ps": acceleration.switches.quantum_ps,
         "dynamics": acceleration.dynamics(parts.dynamics),
     }
 

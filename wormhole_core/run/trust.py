@@ -21,8 +21,8 @@ def accelerated_cost(statistics: Mapping[str, Any]) -> dict[str, Any]:
         "acceleration": {name: statistics[name] for name in COUNTS},
         "trust": {
             "policies": statistics["policies"],
-            "exact_matches": statistics["hits"] + statistics["followers"],
-            "approximate_matches": 0,
+            "exact_matches": statistics["hits"] + statistics["followers"] - statistics["hits_approximate"],
+            "approximate_matches": statistics["hits_approximate"],
             "matches_of_approximated": statistics["hits_of_skipped"],
             "byte_shares": {name: round(share, 6) for name, share in statistics["byte_shares"].items()},
             "error_bound": round(statistics["error_bound"], 9),
@@ -35,7 +35,8 @@ def accelerated_cost(statistics: Mapping[str, Any]) -> dict[str, Any]:
 def packet_exact(statistics: Mapping[str, Any]) -> bool:
     """Whether the answer is packet mode's to the bit: nothing was skipped or finished early, neither
     now nor in what was replayed."""
-    return not (statistics["skips"] or statistics["tails"] or statistics["hits_of_skipped"])
+    estimated = ("skips", "tails", "hits_of_skipped", "hits_approximate")
+    return not any(statistics[name] for name in estimated)
 
 
 def sentence(summary: Mapping[str, Any], measured: bool = False) -> str:
@@ -48,6 +49,8 @@ def sentence(summary: Mapping[str, Any], measured: bool = False) -> str:
     text = f"Bytes: {', '.join(told) or 'none finished'}."
     if shares["replayed_of_skipped"]:
         text += f" {shares['replayed_of_skipped']:.1%} come from recordings with skips or shortened ends."
+    if trust["approximate_matches"]:
+        text += f" {trust['approximate_matches']:,} of the replays are approximate matches, as acceleration.quantum_ps allows."
     bound = trust["error_bound"]
     if bound:
         text += f" The skips stand for an error of up to {bound:.2%} of the bytes."
