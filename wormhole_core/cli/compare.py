@@ -123,8 +123,8 @@ def _acceleration_line(comparison: Comparison) -> str:
     done = comparison.other.summary["cost"]["acceleration"]
     return (
         f"{comparison.events_avoided:,} events avoided; {done['episodes']:,} episodes, {done['hits']:,} hits, "
-        f"{done['misses']:,} misses, {done['followers']:,} followers, {done['skips']:,} skips, {done['tails']:,} tails; "
-        f"memo {format_size(done['memo_bytes'])}."
+        f"{done['misses']:,} misses, {done['followers']:,} followers, {done['skips']:,} skips, {done['tails']:,} tails"
+        f"; memo {format_size(done['memo_bytes'])}."
     )
 
 

@@ -70,7 +70,8 @@ def stats(args: argparse.Namespace) -> None:
     )
     console.print(
         f"{facts['episodes']:,} episodes of {facts['flows']:,} flows, {facts['approximate']:,} of them with skips or "
-        f"shortened ends; {facts['unused']:,} never used; {facts['random_markers']:,} random; {facts['damaged']:,} damaged"
+        f"shortened ends; {facts['unused']:,} never used; {facts['random_markers']:,} random; "
+        f"{facts['damaged']:,} damaged"
     )
     if facts["most_used"]:
         console.print()

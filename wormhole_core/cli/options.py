@@ -38,7 +38,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     how = parser.add_argument_group("how it is run")
     how.add_argument("--mode", choices=MODES, help=f"default: what the experiment says, else {DEFAULT_MODE}")
     how.add_argument("--model", choices=MODELS, help="fast (event) or readable (process) packet model")
-    how.add_argument("--memo", metavar="FILE", help="keep remembered episodes in this file (SQLite), for later runs too")
+    how.add_argument("--memo", metavar="FILE", help="keep remembered episodes in this file (SQLite) for later runs")
     how.add_argument("--no-memo", action="store_true", help="remember nothing")
     how.add_argument("--fast-forward", metavar="NAME", help="rule for skipping steady states; off: skip nothing")
     how.add_argument("--seed", type=int, metavar="N", help="seed of all random streams")
