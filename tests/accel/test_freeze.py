@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from wormhole_core.sim.event.freeze import credit, freeze, may_freeze, purge, thaw
@@ -92,7 +92,7 @@ def prove(lab: Any, case: Any, examples: int) -> None:
     base = lab.packet(case)
     unit = case.network.get("clock_resolution_ps", 1)
 
-    @settings(derandomize=True, max_examples=examples, deadline=None, database=None)
+    @settings(derandomize=True, max_examples=examples, deadline=None, database=None, phases=[Phase.generate])
     @given(SHARES, SHIFTS)
     def paused(shares: list[float], shifts: list[int]) -> None:
         check(lab, case, base, shares, [shift // unit for shift in shifts], unit)

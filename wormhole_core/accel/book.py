@@ -44,6 +44,7 @@ class Book:
         self._cache: OrderedDict[bytes, Recording] = OrderedDict()
         self._occurrences: dict[bytes, int] = {}
         self._seen: dict[bytes, int] = {}
+        self._variants: set[bytes] = set()
         self._fruitless = 0
 
     def worth_a_tail(self, key: bytes) -> bool:
@@ -60,9 +61,7 @@ class Book:
         self.looks += 1
         found = self._find(key)
         if found is not None and found.random:
-            occurrence = self._occurrences.get(key, 0)
-            self._occurrences[key] = occurrence + 1
-            key = variant_key(key, self.seed, stream(self.seed, "variant", key.hex(), occurrence).below(VARIANTS))
+            key = self._next_variant(key)
             found = self._find(key)
         if found is None:
             self.misses += 1
@@ -102,6 +101,7 @@ class Book:
     def begin(self, key: bytes | None, flows: int) -> Recording:
         """A new recording, known by its key from now on."""
         recording = Recording(flows)
+        recording.random = key in self._variants
         if key is not None:
             self._growing[key] = recording
         return recording
@@ -130,8 +130,15 @@ class Book:
         self._keep(key, marker)
         if self.backend is not None:
             self.backend.put(key, marker.encode(), 0, f"{recording.flows} flows, random")
+        recording.random = True
+        variant = self._next_variant(key)
+        self._growing[variant] = recording
+        return variant
+
+    def _next_variant(self, key: bytes) -> bytes:
+        """The key of the variant whose turn it is."""
         occurrence = self._occurrences.get(key, 0)
         self._occurrences[key] = occurrence + 1
         variant = variant_key(key, self.seed, stream(self.seed, "variant", key.hex(), occurrence).below(VARIANTS))
-        self._growing[variant] = recording
+        self._variants.add(variant)
         return variant

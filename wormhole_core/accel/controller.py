@@ -175,7 +175,7 @@ class Controller:
         """Simulate: flows that do not exist yet start now."""
         for member in partition.members:
             if member.flow is None:
-                member.flow = self.motion.network.build_flow(member.plan, now_ps)
+                member.flow = self.motion.network.build_flow(member.plan, now_ps, self.leaders.flow_stream(member))
                 member.flow.partition = member
                 self.motion.start_flow(member.flow)
         self.skipper.watch(partition, now_ps)
@@ -250,7 +250,7 @@ class Controller:
         before = self.env.executed
         self._muted = True
         try:
-            materialise(self.motion, partition, done_ps, now_ps, rewind)
+            materialise(self.motion, partition, done_ps, now_ps, rewind, self.leaders.flow_stream)
         finally:
             self._muted = False
         self.stats.resimulated += 1

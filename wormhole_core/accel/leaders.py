@@ -37,6 +37,21 @@ class FirstDraw(Stream):
         return plain.uniform()
 
 
+class FlowStream(Stream):
+    """A flow's stream for its congestion control; while its partition leads, drawing makes that known."""
+
+    __slots__ = ("leaders", "member")
+
+    def __init__(self, key: int, leaders: Leaders, member: Member) -> None:
+        super().__init__(key)
+        self.leaders, self.member = leaders, member
+
+    def bits(self) -> int:
+        """The next number."""
+        self.leaders.first_draw(self.member.partition)
+        return super().bits()
+
+
 class Leaders:
     """Recordings that grow, for partitions of `controller`."""
 
@@ -54,6 +69,7 @@ class Leaders:
         recording = partition.recording
         assert recording is not None
         recording.streams = stream_states(partition.ports)
+        recording.flow_streams = self._stream_keys(partition)
         recording.sizes = tuple(m.transfer.size_bytes for m in partition.members)
         recording.together = len({m.start_ps for m in partition.members}) == 1
         self._watch_draws(partition)
@@ -149,7 +165,7 @@ class Leaders:
             heir, others = followers[0], followers[1:]
             heir.key = partition.key
             new = self.book.begin(heir.key, recording.flows)
-            new.random, new.streams = recording.random, recording.streams
+            new.random, new.streams, new.flow_streams = recording.random, recording.streams, recording.flow_streams
             new.sizes, new.together = recording.sizes, recording.together
             for other in others:
                 other.recording = new
@@ -168,6 +184,7 @@ class Leaders:
         rewind = old.random and bool(new.streams)
         if not new.streams:
             new.streams = stream_states(heir.ports)
+            new.flow_streams = self._stream_keys(heir)
         controller.resimulate(heir, now_ps, done_ps, rewind)
         new.events = [event for event in old.events if event[0] <= elapsed]
         new.segments = [(at, min(span, elapsed - at), rates) for at, span, rates in old.segments if at < elapsed]
@@ -187,12 +204,22 @@ class Leaders:
 
     # --- random numbers ---
 
+    def flow_stream(self, member: Member, key: int | None = None) -> FlowStream:
+        """The stream for a flow's congestion control, its own or the one with this key."""
+        return FlowStream(self._stream_key(member) if key is None else key, self, member)
+
+    def _stream_key(self, member: Member) -> int:
+        return int(self.controller.motion.network.cca_stream(member.index).key)
+
+    def _stream_keys(self, partition: Partition) -> list[int]:
+        return [self._stream_key(member) for member in partition.members]
+
     def _watch_draws(self, partition: Partition) -> None:
         for port in partition.ports:
             if port.draws is not None:
-                port.draws = FirstDraw(port, lambda: self._first_draw(partition))
+                port.draws = FirstDraw(port, lambda: self.first_draw(partition))
 
-    def _first_draw(self, partition: Partition) -> None:
+    def first_draw(self, partition: Partition) -> None:
         """The episode uses random numbers, so it is one of several variants, and those that follow it
         but belong to another variant get a leader of their own. (The frame that made the draw left in
         the past, but nothing of it was seen yet: followers are taken to the instant before and draw

@@ -8,22 +8,25 @@ result is what would have been there had it been simulated all along.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..rng import Stream
 from ..sim.event.freeze import credit, freeze, set_environment, thaw
 from ..sim.kernel import KernelEnvironment
-from .members import Partition
+from .members import Member, Partition
 from .steady import moved_bytes
 
 ALL = 1 << 62
 
 
-def materialise(motion: Any, partition: Partition, until_ps: int, now_ps: int, rewind: bool) -> None:
+def materialise(motion: Any, partition: Partition, until_ps: int, now_ps: int, rewind: bool,
+                flow_stream: Callable[[Member, int | None], Stream]) -> None:
     """Build the partition's flows and packets as of until_ps (events of that instant done) and leave
     their events in the real heap, where the time is now_ps >= until_ps.
 
-    rewind: use the recording's random numbers again. The caller mutes the motion's callbacks.
+    rewind: use the recording's random numbers again. flow_stream(member, key): the stream of a flow's
+    congestion control, with that key if it is not None. The caller mutes the motion's callbacks.
     """
     recording, ports = partition.recording, partition.ports
     assert recording is not None
@@ -35,7 +38,8 @@ def materialise(motion: Any, partition: Partition, until_ps: int, now_ps: int, r
     if rewind:
         _rewind_streams(recording, ports)
     for member in partition.members:
-        member.flow = motion.network.build_flow(member.plan, partition.start_ps)
+        key = recording.flow_streams[member.position] if rewind and recording.flow_streams else None
+        member.flow = motion.network.build_flow(member.plan, partition.start_ps, flow_stream(member, key))
         member.flow.partition = member
         motion.start_flow(member.flow)
     stretches = list(recording.segments)

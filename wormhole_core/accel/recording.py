@@ -32,13 +32,14 @@ class Recording:
     finish: (elapsed_ps, bytes per ps and position) if the end was worked out from settled rates.
     totals: per port label (bytes, frames, marks, largest queue) over the whole episode.
     streams: per port label the (key, counter) of its marking stream at the start, None without one.
+    flow_streams: per flow the key of its congestion control's stream.
     shape: which flow uses which port, for people (`conflict_graph.py`); () if not known.
     sizes: of the flows, together: whether all were ready at once (they need not be in the key of an
     approximate match). draws: random numbers used; random: some were, so that this is one of several
     variants. approximate: the end came from rates or a tail, not from packets.
     """
 
-    __slots__ = ("approximate", "complete", "draws", "error_bound", "events", "finish", "flows", "followers", "hops", "leader",
+    __slots__ = ("approximate", "complete", "draws", "error_bound", "events", "finish", "flow_streams", "flows", "followers", "hops", "leader",
                  "random", "room", "segments", "shape", "sizes", "streams", "together", "totals")  # fmt: skip
 
     def __init__(self, flows: int) -> None:
@@ -48,6 +49,7 @@ class Recording:
         self.finish: tuple[int, tuple[float, ...]] | None = None
         self.totals: list[tuple[int, int, int, int]] = []
         self.streams: list[tuple[int, int] | None] = []
+        self.flow_streams: list[int] = []
         self.shape: tuple[Any, ...] = ()
         self.room: list[int] = []
         self.sizes: tuple[int, ...] = ()
@@ -77,7 +79,7 @@ class Recording:
             "finish": None if self.finish is None else [self.finish[0], [r.hex() for r in self.finish[1]]],
             "totals": self.totals, "approximate": self.approximate, "error_bound": self.error_bound.hex(),
             "random": self.random, "draws": self.draws, "hops": self.hops,
-            "streams": self.streams, "shape": self.shape, "sizes": self.sizes, "together": self.together,
+            "streams": self.streams, "flow_streams": self.flow_streams, "shape": self.shape, "sizes": self.sizes, "together": self.together,
         }  # fmt: skip
         text = zlib.compress(json.dumps(body, separators=(",", ":")).encode(), 6)
         return MAGIC + zlib.crc32(text).to_bytes(4, "little") + text
@@ -100,6 +102,7 @@ class Recording:
             recording.totals = [(int(a), int(b), int(c), int(d)) for a, b, c, d in body["totals"]]
             recording.approximate, recording.random = bool(body["approximate"]), bool(body["random"])
             recording.streams = [None if s is None else (int(s[0]), int(s[1])) for s in body["streams"]]
+            recording.flow_streams = [int(key) for key in body["flow_streams"]]
             recording.sizes, recording.together = tuple(int(x) for x in body["sizes"]), bool(body["together"])
             recording.error_bound = float.fromhex(body["error_bound"])
             recording.shape = checked_shape(body.get("shape", ()))

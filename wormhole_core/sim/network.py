@@ -175,9 +175,13 @@ class Network:
         """A flow that starts now, routed (its NIC is not told yet)."""
         return self.build_flow(self.plan_flow(index, transfer, now_ps), now_ps)
 
-    def build_flow(self, plan: FlowPlan, start_ps: int) -> Flow:
-        """The flow of a plan."""
-        rng = stream(self.seed, "cca", plan.index)
+    def cca_stream(self, index: int) -> Stream:
+        """The stream of a flow's congestion control."""
+        return stream(self.seed, "cca", index)
+
+    def build_flow(self, plan: FlowPlan, start_ps: int, rng: Stream | None = None) -> Flow:
+        """The flow of a plan. rng: instead of the stream its congestion control has by itself."""
+        rng = self.cca_stream(plan.index) if rng is None else rng
         flow = Flow(plan.index, plan.transfer, start_ps, plan.info, self.make_cca(plan.info, rng), self.settings)
         flow.data_key, flow.ack_key = plan.data_key, plan.ack_key
         flow.ideal_fct_ps = plan.ideal_fct_ps
