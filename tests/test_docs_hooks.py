@@ -142,5 +142,11 @@ def test_decisions_are_numbered_dated_and_answer_three_questions():
         assert len(text.splitlines()) <= 60, f"{note.name} is not short"
 
 
+def test_the_index_names_every_page():
+    index = (DOCS / "README.md").read_text()
+    for page in [*DOCS.glob("*.md"), *DOCS.glob("tutorials/*.md")]:
+        assert page.name == "README.md" or f"({page.relative_to(DOCS)})" in index, page
+
+
 def test_the_promise_names_the_number():
     assert f"`PLUGIN_API = {wormhole_core.PLUGIN_API}`" in (DOCS / "compatibility.md").read_text()

@@ -67,6 +67,12 @@ def test_the_environment_is_pinned():
     assert not any("wormhole" in name for name in pins)
 
 
+def test_pre_commit_uses_the_same_ruff():
+    text = (ROOT / ".pre-commit-config.yaml").read_text()
+    pins = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().split())
+    assert re.findall(r"ruff-pre-commit\n\s+rev: v(\S+)", text) == [pins["ruff"]]
+
+
 def test_the_makefile_has_the_commands_and_calls_modules():
     text = (ROOT / "Makefile").read_text()
     phony = next(line for line in text.splitlines() if line.startswith(".PHONY:")).split()[1:]
