@@ -17,8 +17,8 @@ from .doubles import Listed, with_doubles
 from .subject import Skip, Subject
 
 ACCELERATION = {"partitioner": "partitioner", "memo-backend": "memo", "fast-forward": "fast_forward"}
-STOP_PS = 150_000_000
-"""Where a check's run of a component with its own sizes is cut off: 150 us."""
+STOP_PS = 80_000_000
+"""Where a check's run of a component with its own sizes is cut off: 80 us."""
 
 
 def mode_exists(mode: str) -> bool:

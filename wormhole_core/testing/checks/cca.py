@@ -207,11 +207,12 @@ def memory_bound(subject: Subject) -> str:
         gc.collect()
         return tracemalloc.get_traced_memory()[0]
 
+    take(0, 2000)
     already = tracemalloc.is_tracing()
     if not already:
         tracemalloc.start()
     try:
-        before = take(0, 2000)
+        before = take(0, 0)
         growth = take(2000, len(events)) - before
     finally:
         if not already:

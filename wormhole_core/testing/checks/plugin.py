@@ -17,7 +17,6 @@ import attrs
 from ...component import NAME_PATTERN, Component
 from ...errors import ConfigError
 from ...hooks import KINDS
-from ...plugins.registry import PluginInfo
 from ..forbid import CLOCK, ENVIRONMENT, RANDOM, forbidden
 from ..runs import kit_experiment, mode_exists, trace_of
 from ..subject import Skip, Subject
@@ -95,7 +94,7 @@ def public_face_only(subject: Subject) -> None:
         if other.name != info.name and other.source != "built-in"
         for root in other.roots
     }
-    for place, name in _imports(info):
+    for place, name in _imports(info.roots):
         top = name.partition(".")[0]
         if top == "wormhole_core" and not name.startswith("wormhole_core.builtin"):
             subject.expect(name in FACE, f"imports of {', '.join(sorted(FACE))} only", f"{name} at {place}")
@@ -103,9 +102,14 @@ def public_face_only(subject: Subject) -> None:
             subject.fail("no import of another plugin", f"{name} ({foreign[top]}) at {place}")
 
 
-def _imports(info: PluginInfo) -> Iterator[tuple[str, str]]:
-    """(file:line, dotted name) of every absolute import in the plugin's own files; tests left out."""
-    for root in info.roots:
+@functools.cache
+def _imports(roots: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """(file:line, dotted name) of every absolute import in a plugin's own files; tests left out."""
+    return tuple(_read_imports(roots))
+
+
+def _read_imports(roots: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for root in roots:
         place = Path(root)
         for path in [place] if place.is_file() else sorted(place.rglob("*.py")):
             if "tests" in path.relative_to(place).parts:
