@@ -247,11 +247,12 @@ def test_a_build_that_raises(cli, fancy, hook):
     )  # fmt: skip
 
 
-def test_an_exception_in_on_ack(cli, fancy):
+@pytest.mark.parametrize("how", ["packet --model event", "packet --model process", "wormhole"])
+def test_an_exception_in_on_ack(cli, fancy, how):
     fault = "if self.acks == 100:\n            raise KeyError('rtt')"
     fancy(SENDER.format(fault=fault) + OFFER.format(hook="ccas", build="Mine"))
     said = told(
-        cli(f"{INCAST} --cca fancy --seed 5"), "plugin 'fancy' of fancy-cca 3.1 failed: KeyError: 'rtt'",
+        cli(f"{INCAST} --cca fancy --seed 5 --mode {how}"), "plugin 'fancy' of fancy-cca 3.1 failed: KeyError: 'rtt'",
         "--disable-plugin fancy to run without it", "fancy_cca.py:9", "seed 5", "--debug",
     )  # fmt: skip
     (time_ps,) = (int(part.split()[0]) for part in said.split("at simulated time ")[1:])
