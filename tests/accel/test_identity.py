@@ -107,7 +107,7 @@ def test_every_option_of_the_network_counts(plugins, field):
 def test_a_global_base_rtt_is_a_constant_of_the_network(plugins):
     near, far = ({"base_rtt": "global"} for _ in range(2))
     assert network_digest(plugins, near, delay="1us") != network_digest(plugins, far, delay="2us")
-    assert network_digest(plugins, {}, delay="1us") == network_digest(plugins, {}, delay="2us")  # then it is in the keys
+    assert network_digest(plugins, {}, delay="1us") == network_digest(plugins, {}, delay="2us")  # it is in keys
     assert network_digest(plugins, {}, hosts=3) == network_digest(plugins, {}, hosts=8)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from ..contracts.memo import MemoBackend
 from ..rng import stream
 from .key import variant_key
+from .members import Partition
 from .recording import DamagedRecording, Recording
 
 VARIANTS = 8
@@ -54,7 +55,7 @@ class Book:
         seen = self._seen[key] = self._seen.get(key, 0) + 1
         return seen > 1
 
-    def look_up(self, key: bytes) -> tuple[bytes | None, Recording | None]:
+    def look_up(self, key: bytes, partition: Partition) -> tuple[bytes | None, Recording | None]:
         """The key to use (a variant's, if the episode uses random numbers) and its recording.
 
         (None, None): not even recorded, because look-ups do not pay at present."""
@@ -63,6 +64,9 @@ class Book:
         if found is not None and found.random:
             key = self._next_variant(key)
             found = self._find(key)
+        if found is not None and found.complete and not found.suits(len(partition.members), len(partition.ports)):
+            self.damaged += 1
+            found = None
         if found is None:
             self.misses += 1
             self._fruitless += 1

@@ -83,23 +83,25 @@ class Controller:
     def received(self, flow: Any, now_ps: int) -> None:
         """A simulated flow's receiver has its last byte."""
         member = flow.partition
-        if member.received:
-            return
-        member.received = True
-        member.rx_last_byte_ps = flow.rx_last_byte_ps + flow.start_ps - member.start_ps
+        if not member.received:
+            member.received = True
+            member.rx_last_byte_ps = flow.rx_last_byte_ps + flow.start_ps - member.start_ps
+            if not self._muted:
+                self.driver.received(member, now_ps)
         if not self._muted:
-            self.driver.received(member, now_ps)
+            # Also what was told in this very instant, before the flow was taken back to packets.
             self.leaders.record(member, now_ps, RECEIVED)
 
     def completed(self, flow: Any, now_ps: int) -> None:
         """A simulated flow's sender has its last ACK."""
         member = flow.partition
-        if self._muted or member.finished:
+        if self._muted:
             return
-        self.finish_member(member, now_ps, flow.retransmitted_bytes)
+        if not member.finished:
+            self.finish_member(member, now_ps, flow.retransmitted_bytes)
         self.leaders.record(member, now_ps, ACKED)
         partition = member.partition
-        if not partition.unfinished:
+        if not partition.unfinished and partition.mode is Mode.LIVE:
             if self.leaders.is_leading(partition):
                 self.leaders.complete(partition)
             self.release(partition)
@@ -133,6 +135,8 @@ class Controller:
             self._form(members, touched, now_ps)
 
     def _form(self, members: list[Member], touched: list[Partition], now_ps: int) -> None:
+        # A group before this one may have ended a partition that leads or follows one of its own.
+        touched = [p for p in touched if p.mode is not Mode.ENDED]
         debt = max((p.debt for p in touched), default=0.0)
         if self.book.enabled and (not touched or self._all_tails(touched, debt, now_ps)):
             parts = [in_canonical_order(part) for part in components(members, self.coarsen)]
@@ -159,7 +163,7 @@ class Controller:
         """Flows that start together on ports nobody uses: known, being recorded, or new."""
         partition = self.new_partition(members, now_ps, debt, episode.ports)
         if all(_is_quiet(port, now_ps) for port in episode.ports) and not any(p.loss for p in episode.ports):
-            key, recording = self.book.look_up(episode.key)
+            key, recording = self.book.look_up(episode.key, partition)
             if recording is not None and recording.complete:
                 if self.player.reserve(partition, recording):
                     self.player.play(partition, recording, now_ps)
@@ -191,7 +195,8 @@ class Controller:
         partition.debt = debt
         self.partitions[partition.id] = partition
         self.stats.episodes += 1
-        for resource in self._resources(partition):
+        partition.resources = self._resources(partition)
+        for resource in partition.resources:
             self.owners[resource] = partition
         for listener in self.on_formed:
             listener(now_ps, tuple(m.index for m in members))
@@ -204,7 +209,7 @@ class Controller:
 
     def release(self, partition: Partition, keep_tick: bool = False) -> None:
         """The partition owns nothing any more."""
-        for resource in self._resources(partition):
+        for resource in partition.resources:
             if self.owners.get(resource) is partition:
                 del self.owners[resource]
         if not keep_tick:

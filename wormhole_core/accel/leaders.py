@@ -232,7 +232,7 @@ class Leaders:
         partition.key = self.book.make_random(base, recording)
         followers, recording.followers = recording.followers, []
         for follower in followers:
-            follower.key, other = self.book.look_up(base)
+            follower.key, other = self.book.look_up(base, follower)
             if other is None:
                 new = self.book.begin(follower.key, recording.flows)
                 new.random = True

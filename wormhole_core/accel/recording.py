@@ -11,13 +11,16 @@ Never pickled: a store is data from outside.
 from __future__ import annotations
 
 import json
+import math
 import zlib
 from typing import Any
 
 from .conflict_graph import checked_shape
 
-MAGIC = b"WHM1"
+MAGIC = b"WHM2"
 RECEIVED, ACKED = 0, 1
+LARGEST_BYTES = 1 << 28
+"""Of the text of a recording."""
 
 
 class DamagedRecording(ValueError):
@@ -72,6 +75,10 @@ class Recording:
         """Largest queue at a port."""
         return self.totals[label][3]
 
+    def suits(self, flows: int, ports: int) -> bool:
+        """Whether this can be an episode of so many flows and ports."""
+        return self.flows == flows and len(self.totals) == ports and bool(self.events)
+
     def encode(self) -> bytes:
         """As bytes, checksummed."""
         body = {
@@ -92,24 +99,53 @@ class Recording:
         if zlib.crc32(data[8:]) != int.from_bytes(data[4:8], "little"):
             raise DamagedRecording("checksum does not match")
         try:
-            body = json.loads(zlib.decompress(data[8:]))
-            recording = cls(int(body["flows"]))
-            recording.events = [(int(a), int(b), int(c), int(d)) for a, b, c, d in body["events"]]
-            recording.segments = [(int(a), int(b), tuple(float.fromhex(r) for r in c)) for a, b, c in body["segments"]]
-            if body["finish"] is not None:
-                at, rates = body["finish"]
-                recording.finish = int(at), tuple(float.fromhex(r) for r in rates)
-            recording.totals = [(int(a), int(b), int(c), int(d)) for a, b, c, d in body["totals"]]
-            recording.approximate, recording.random = bool(body["approximate"]), bool(body["random"])
-            recording.streams = [None if s is None else (int(s[0]), int(s[1])) for s in body["streams"]]
-            recording.flow_streams = [int(key) for key in body["flow_streams"]]
-            recording.sizes, recording.together = tuple(int(x) for x in body["sizes"]), bool(body["together"])
-            recording.error_bound = float.fromhex(body["error_bound"])
-            recording.shape = checked_shape(body.get("shape", ()))
-            recording.draws, recording.hops = int(body["draws"]), int(body["hops"])
-        except (ValueError, TypeError, KeyError, zlib.error) as error:
+            body = json.loads(_inflated(data[8:]))
+            recording = cls._from_body(body)
+            recording._check()
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, zlib.error) as error:
             raise DamagedRecording(f"unreadable: {error}") from error
-        if any(not 0 <= e[1] < recording.flows or e[0] < 0 for e in recording.events):
-            raise DamagedRecording("an event names a flow that is not there")
         recording.complete = True
         return recording
+
+    @classmethod
+    def _from_body(cls, body: Any) -> Recording:
+        recording = cls(int(body["flows"]))
+        recording.events = [(int(a), int(b), int(c), int(d)) for a, b, c, d in body["events"]]
+        recording.segments = [(int(a), int(b), tuple(float.fromhex(r) for r in c)) for a, b, c in body["segments"]]
+        if body["finish"] is not None:
+            at, rates = body["finish"]
+            recording.finish = int(at), tuple(float.fromhex(r) for r in rates)
+        recording.totals = [(int(a), int(b), int(c), int(d)) for a, b, c, d in body["totals"]]
+        recording.approximate, recording.random = bool(body["approximate"]), bool(body["random"])
+        recording.streams = [None if s is None else (int(s[0]), int(s[1])) for s in body["streams"]]
+        recording.flow_streams = [int(key) for key in body["flow_streams"]]
+        recording.sizes, recording.together = tuple(int(x) for x in body["sizes"]), bool(body["together"])
+        recording.error_bound = float.fromhex(body["error_bound"])
+        recording.shape = checked_shape(body.get("shape", ()))
+        recording.draws, recording.hops = int(body["draws"]), int(body["hops"])
+        return recording
+
+    def _check(self) -> None:
+        """Raise ValueError unless playing this ends with every flow received and acknowledged, once."""
+        times = [event[0] for event in self.events]
+        if times != sorted(times) or (times and times[0] < 0):
+            raise ValueError("events are not in order of time")
+        told = sorted((position, kind) for _, position, kind, _ in self.events)
+        if told and told != [(position, kind) for position in range(self.flows) for kind in (RECEIVED, ACKED)]:
+            raise ValueError("a flow does not end, or an event names a flow that is not there")
+        stretches = list(self.segments)
+        stretches += [] if self.finish is None else [(self.finish[0], 0, self.finish[1])]
+        for at, span, rates in stretches:
+            if at < 0 or span < 0 or len(rates) != self.flows or not all(0 <= rate < math.inf for rate in rates):
+                raise ValueError("a stretch that was skipped makes no sense")
+        if any(min(entry) < 0 for entry in self.totals) or not 0 <= self.error_bound < math.inf or self.hops < 0:
+            raise ValueError("a count is negative")
+
+
+def _inflated(data: bytes) -> bytes:
+    """Decompressed, unless it would grow beyond reason; raises ValueError or zlib.error."""
+    inflater = zlib.decompressobj()
+    text = inflater.decompress(data, LARGEST_BYTES)
+    if not inflater.eof:
+        raise ValueError(f"truncated, or larger than {LARGEST_BYTES} B")
+    return text

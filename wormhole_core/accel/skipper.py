@@ -123,6 +123,8 @@ class Skipper:
         shift = now_ps - partition.frozen_ps
         members = partition.active()
         flows = [m.flow for m in members]
+        # Flows whose end was foreseen and has passed: only what they have in the network is left.
+        done = [m.flow for m in partition.members if m.finished and m.flow is not None and not m.flow.finished]
         if partition.mode is Mode.PLAY:
             # Its whole rest was counted when its end was worked out.
             controller.ledger.credit_skip(members, partition.rates, partition.foreseen_ps, -1)
@@ -132,8 +134,8 @@ class Skipper:
         payload = controller.ledger.credit_skip(members, partition.rates, shift)
         controller.ledger.bytes_skipped += payload
         controller.ledger.note_doubt(payload, partition.doubt)
-        credit(flows, moved)
-        thaw(flows, partition.ports, shift)
+        credit(flows + done, moved + [flow.end_seq - flow.snd_nxt for flow in done])
+        thaw(flows + done, partition.ports, shift)
         partition.frozen = False
         controller.stats.skipped_ps += shift
         for member in members:
