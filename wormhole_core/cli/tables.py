@@ -148,10 +148,8 @@ def acceleration_facts(summary: Mapping[str, Any]) -> Table:
     if done["refused"]:
         grid.add_row("", f"{done['refused']:,} simulated although known: no room in a switch's buffer for certain")
     share = cost["frame_hops"] / cost["frame_hops_represented"] if cost["frame_hops_represented"] else 1.0
-    grid.add_row(
-        "avoided",
-        f"about {done['events_avoided']:,} events; {share:.2%} of {cost['frame_hops_represented']:,} frame-hops simulated",
-    )
+    hops = f"{share:.2%} of {cost['frame_hops_represented']:,} frame-hops simulated"
+    grid.add_row("avoided", f"about {done['events_avoided']:,} events; {hops}")
     memo = f"{asked['memo']}, {format_size(done['memo_bytes'])}" if asked["memo"] != "none" else "none"
     grid.add_row("memo", memo + (f"; {done['damaged']:,} damaged entries passed over" if done["damaged"] else ""))
     grid.add_row("trust", sentence(summary))

@@ -105,7 +105,9 @@ class Acceleration:
         return dynamics_digest(parts, sources)
 
 
-def read_acceleration(experiment: Experiment, plugins: Any, wanted: bool, choose: Callable[..., Choice]) -> Acceleration:
+def read_acceleration(
+    experiment: Experiment, plugins: Any, wanted: bool, choose: Callable[..., Choice]
+) -> Acceleration:
     """Look up and check the section. wanted: fill in what it does not say (mode wormhole); else only
     what is written there is checked. Raises ConfigError or InputError with the place."""
     section = experiment.sections["acceleration"]
@@ -132,5 +134,6 @@ def read_acceleration(experiment: Experiment, plugins: Any, wanted: bool, choose
         value = section.get(name)
         if name != "partitioner" and NONE in (value, value.get("plugin") if isinstance(value, dict) else None):
             continue
-        choices[name] = choose(experiment, plugins, "acceleration", name, kind, None if name in section else DEFAULTS[name])
+        default = None if name in section else DEFAULTS[name]
+        choices[name] = choose(experiment, plugins, "acceleration", name, kind, default)
     return Acceleration(**choices, switches=Switches(**values))

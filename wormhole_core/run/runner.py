@@ -135,18 +135,20 @@ def drive(engine: Any, parts: Parts, recorder: Recorder, watcher: Watcher, clock
     # Counting up a large network takes time too. The clock has no say in this: it would show in results.
     few = SLICE_EVENTS_WORMHOLE if parts.run.mode == "wormhole" else SLICE_EVENTS
     slice_events = max(few, SLICE_EVENTS_PER_LINK * parts.graph.number_of_edges())
-    over = False
+    over, bytes_done = False, 0
     while not over:
         over = engine.advance(slice_events, parts.run.stop_ps)
         recorder.flush()
         counters = engine.counters
+        # In wormhole mode this is in part an estimate: it never goes back.
+        bytes_done = max(bytes_done, counters.bytes_acked)
         watcher.advanced(
             Progress(
                 now_ps=engine.now_ps,
                 flows_done=counters.flows_finished,
                 flows_started=counters.flows_started,
                 flows_total=flows_total,
-                bytes_done=counters.bytes_acked,
+                bytes_done=bytes_done,
                 bytes_total=bytes_total,
                 events=counters.events,
                 elapsed_s=clock.wall_s(),

@@ -50,7 +50,8 @@ def sentence(summary: Mapping[str, Any], measured: bool = False) -> str:
     if shares["replayed_of_skipped"]:
         text += f" {shares['replayed_of_skipped']:.1%} come from recordings with skips or shortened ends."
     if trust["approximate_matches"]:
-        text += f" {trust['approximate_matches']:,} of the replays are approximate matches, as acceleration.quantum_ps allows."
+        count = trust["approximate_matches"]
+        text += f" {count:,} of the replays are approximate matches, as acceleration.quantum_ps allows."
     bound = trust["error_bound"]
     if bound:
         text += f" The skips stand for an error of up to {bound:.2%} of the bytes."
