@@ -93,9 +93,9 @@ def test_export(cli, store, tmp_path):
 
 def test_show_as_text(cli, store):
     out = cli("memo", "show", store).out
-    ring, incast = out.index("4 flows, 0 edges"), out.index("3 flows, 3 edges")
+    ring, incast = out.index("4 flows, 0 edges and 4 by ACKs"), out.index("3 flows, 3 edges")
     assert ring < incast  # the one used most comes first
-    assert "flow 0 (" in out and "1, 2" in out and "shares no link" in out
+    assert "flow 0 (" in out and "1, 2" in out and "1 x2 (ACKs)" in out
     assert "3 flows" not in cli("memo", "show", store, "--top", 1).out
     assert "at least 1" in cli("memo", "show", store, "--top", 0).line
 
@@ -116,7 +116,7 @@ def test_no_picture_without_matplotlib(cli, store, tmp_path, monkeypatch):
 
 
 def test_a_large_graph_is_shown_in_part(cli):
-    shape = checked_shape([[[0, i + 1], 1000, 10**11] for i in range(100)])
+    shape = checked_shape([[[0, i + 1], [i + 101], 1000, 10**11] for i in range(100)])
     lines = pictures.adjacency(conflict_graph(shape, []))
     assert len(lines) == pictures.MOST_LISTED + 1
     assert "more" in lines[0] and lines[-1] == "and 84 more flows"
@@ -202,8 +202,10 @@ def test_actions_are_told(cli):
 # --- conflict graphs ---
 
 
-def graph(*paths, sizes=None, ends=()):
-    return conflict_graph([(p, s, 10**11) for p, s in zip(paths, sizes or [1000] * len(paths), strict=True)], ends)
+def graph(*paths, sizes=None, ends=(), backs=None):
+    count = len(paths)
+    flows = zip(paths, backs or [()] * count, sizes or [1000] * count, [10**11] * count, strict=True)
+    return conflict_graph(list(flows), ends)
 
 
 def test_edges_count_shared_links_and_vertices_have_rates():
@@ -222,7 +224,14 @@ def test_a_graph_is_a_summary_not_a_key():
     assert graph((5,), (0, 9), (9,)).name == graph((1, 2), (2,), (3,)).name  # numbering does not count
 
 
+def test_flows_that_meet_only_by_acks_are_joined_by_edges_of_their_own():
+    ring = graph((0,), (1,), (2,), backs=[(1,), (2,), (0,)])
+    assert ring.edges == {} and ring.ack_edges == {(0, 1): 1, (1, 2): 1, (0, 2): 1}
+    assert graph((0,), (0,), backs=[(1,), (0, 1)]).ack_edges == {}  # these share a link by their data
+    assert ring.name != graph((0,), (1,), (2,)).name != graph((0,), (0,), (0,)).name
+
+
 def test_a_recording_keeps_its_shape():
     recording = Recording(2)
-    recording.shape = ((0, 1), 7, 10), ((2, 1), 8, 10)
+    recording.shape = ((0, 1), (3,), 7, 10), ((2, 1), (), 8, 10)
     assert Recording.decode(recording.encode()).shape == recording.shape

@@ -137,7 +137,7 @@ def show(args: argparse.Namespace) -> None:
         console.print("No episodes are remembered here.")
         return
     shown = found[: args.top]
-    console.print(f"{len(found):,} contention patterns; vertices are flows with their mean rate, edges shared links.")
+    console.print(f"{len(found):,} contention patterns; vertices are flows with their mean rate, edges links shared.")
     if args.out is not None:
         draw(shown, args.out)
     for number, pattern in enumerate(shown, 1):

@@ -50,7 +50,8 @@ class Entry:
                        for at, flow, kind, _ in r.events],
             "skips": [{"at_ps": at, "duration_ps": span} for at, span, _ in r.segments],
             "paths": [list(path) for path, *_ in r.shape],
-            "sizes_bytes": [size for _, size, _ in r.shape],
+            "ack_paths": [list(back) for _, back, *_ in r.shape],
+            "sizes_bytes": [size for *_, size, _ in r.shape],
         }  # fmt: skip
 
 

@@ -57,6 +57,9 @@ def _draw_one(axis: object, pattern: Pattern) -> None:
     places = [
         (math.sin(2 * math.pi * i / graph.flows), math.cos(2 * math.pi * i / graph.flows)) for i in range(graph.flows)
     ]
+    for a, b in graph.ack_edges:
+        (x0, y0), (x1, y1) = places[a], places[b]
+        axis.plot([x0, x1], [y0, y1], color="0.7", linewidth=0.7, linestyle=":", zorder=0)  # type: ignore[attr-defined]
     heaviest = max(graph.edges.values(), default=1)
     for (a, b), weight in sorted(graph.edges.items(), key=lambda item: item[1]):
         (x0, y0), (x1, y1) = places[a], places[b]
@@ -83,20 +86,23 @@ def title(pattern: Pattern) -> str:
     """One line about a pattern."""
     graph = pattern.graph
     return (
-        f"{graph.flows} flow{'s' * (graph.flows > 1)}, {len(graph.edges)} edges, {format_time(pattern.duration_ps)}, "
-        f"replayed {pattern.uses:,} times"
+        f"{graph.flows} flow{'s' * (graph.flows > 1)}, {len(graph.edges)} edges"
+        + (f" and {len(graph.ack_edges)} by ACKs" if graph.ack_edges else "")
+        + f", {format_time(pattern.duration_ps)}, replayed {pattern.uses:,} times"
     )
 
 
 def adjacency(graph: ConflictGraph) -> list[str]:
     """The graph as text: per flow its rate and whom it shares links with (flow x links, if more than one)."""
-    near: list[list[tuple[int, int]]] = [[] for _ in range(graph.flows)]
-    for (a, b), weight in graph.edges.items():
-        near[a].append((b, weight))
-        near[b].append((a, weight))
+    near: list[list[tuple[int, str]]] = [[] for _ in range(graph.flows)]
+    for edges, kind in ((graph.edges, ""), (graph.ack_edges, " (ACKs)")):
+        for (a, b), weight in edges.items():
+            text = (f" x{weight}" if weight > 1 else "") + kind
+            near[a].append((b, text))
+            near[b].append((a, text))
     lines = []
     for flow in range(min(graph.flows, MOST_LISTED)):
-        others = [f"{other}" if weight == 1 else f"{other} x{weight}" for other, weight in sorted(near[flow])]
+        others = [f"{other}{text}" for other, text in sorted(near[flow])]
         rest = f" and {len(others) - MOST_LISTED} more" if len(others) > MOST_LISTED else ""
         shown = ", ".join(others[:MOST_LISTED]) + rest
         lines.append(f"flow {flow} ({format_rate(graph.rate_bps[flow])}): {shown or 'shares no link'}")
