@@ -37,8 +37,16 @@ class Driver:
     jitter: adds up to jitter_ps to the start of whatever the workload emits first.
     """
 
-    def __init__(self, workload: Workload, start_flow: Callable[[Transfer, int, int], None], wake: Callable[[int], None],
-                 observers: Sequence[Observer], done_at_receiver: bool, jitter_ps: int = 0, jitter: Stream | None = None) -> None:
+    def __init__(
+        self,
+        workload: Workload,
+        start_flow: Callable[[Transfer, int, int], None],
+        wake: Callable[[int], None],
+        observers: Sequence[Observer],
+        done_at_receiver: bool,
+        jitter_ps: int = 0,
+        jitter: Stream | None = None,
+    ) -> None:
         self.workload = workload
         self.counters = Counters()
         self.done_at_receiver = done_at_receiver
@@ -65,7 +73,9 @@ class Driver:
     @property
     def finished(self) -> bool:
         """Everything the workload emitted is done and nothing is waiting to start."""
-        return self._began and not (self.active or self._agenda or self._finished or self._done or self._computing or self._runs)
+        return self._began and not (
+            self.active or self._agenda or self._finished or self._done or self._computing or self._runs
+        )
 
     def next_start_ps(self) -> int | None:
         """When something is known to start or end next, flows in the network aside."""
@@ -115,7 +125,7 @@ class Driver:
         for index, transfer in sorted(starts, key=lambda entry: entry[0]):
             self.active += 1
             self.counters.flows_started += 1
-            for listener in self._on_started:       # before its first frame, which may leave at once
+            for listener in self._on_started:  # before its first frame, which may leave at once
                 listener(now_ps, index, transfer)
             self._start_flow(transfer, index, now_ps)
         if self._agenda:
@@ -131,10 +141,23 @@ class Driver:
             counters.retransmitted_bytes += flow.retransmitted_bytes
             if self._on_finished:
                 record = FlowRecord(
-                    index=flow.index, id=t.id, src=t.src, dst=t.dst, sport=flow.data_key.sport, dport=t.dport,
-                    size_bytes=t.size_bytes, start_ps=flow.start_ps, fct_ps=flow.fct_ps, rx_last_byte_ps=flow.rx_last_byte_ps,
-                    ideal_fct_ps=flow.ideal_fct_ps, retransmitted_bytes=flow.retransmitted_bytes, label=t.label,
-                    group=t.group, step=t.step, job=t.job, source=flow.source,
+                    index=flow.index,
+                    id=t.id,
+                    src=t.src,
+                    dst=t.dst,
+                    sport=flow.data_key.sport,
+                    dport=t.dport,
+                    size_bytes=t.size_bytes,
+                    start_ps=flow.start_ps,
+                    fct_ps=flow.fct_ps,
+                    rx_last_byte_ps=flow.rx_last_byte_ps,
+                    ideal_fct_ps=flow.ideal_fct_ps,
+                    retransmitted_bytes=flow.retransmitted_bytes,
+                    label=t.label,
+                    group=t.group,
+                    step=t.step,
+                    job=t.job,
+                    source=flow.source,
                 )
                 for listener in self._on_finished:
                     listener(record)
@@ -201,8 +224,14 @@ class Driver:
 
     def waiting(self) -> list[str]:
         """Lines for a stall report: what has not started and why."""
-        lines = [f"{type(item).__name__.lower()} {item.id!r} starts at {time_ps} ps" for time_ps, _, item in sorted(self._agenda, key=lambda e: e[:2])[:10]]
-        lines += [f"collective {c.collective.id!r} has {c.active} transfers under way" for c, _ in list(self._runs.values())[:10]]
+        lines = [
+            f"{type(item).__name__.lower()} {item.id!r} starts at {time_ps} ps"
+            for time_ps, _, item in sorted(self._agenda, key=lambda e: e[:2])[:10]
+        ]
+        lines += [
+            f"collective {c.collective.id!r} has {c.active} transfers under way"
+            for c, _ in list(self._runs.values())[:10]
+        ]
         lines += list(self.workload.waiting())[:10]
         return lines
 

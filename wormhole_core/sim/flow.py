@@ -24,16 +24,68 @@ class Flow:
     """A queue pair and its peer."""
 
     __slots__ = (
-        "ack_bytes", "ack_every", "ack_key", "ack_path", "ack_router", "acks_owed", "base_rtt_ps", "cca", "cca_receiver",
-        "cca_timer_ps", "data_key", "data_path", "data_router", "dst", "echo_owed", "end_seq", "feedback", "finished", "first_port",
-        "fct_ps", "frame_bytes", "frame_ps_bits", "gap_ps", "gap_rate", "has_cca_timer", "header_bytes", "ideal_fct_ps", "index", "info",
-        "last_gap_ps", "last_size", "line_rate_bps", "nic", "next_send_ps", "partition", "payload_bytes", "rcv",
-        "repaces", "resolution_ps", "retransmitted_bytes", "rto_deadline_ps", "rto_ps", "rx_last_byte_ps", "skew_ps",
-        "skipped_bytes", "snd", "spare", "snd_nxt", "snd_una", "source", "src", "start_ps", "telemetry", "ticks", "timeouts", "transfer",
+        "ack_bytes",
+        "ack_every",
+        "ack_key",
+        "ack_path",
+        "ack_router",
+        "acks_owed",
+        "base_rtt_ps",
+        "cca",
+        "cca_receiver",
+        "cca_timer_ps",
+        "data_key",
+        "data_path",
+        "data_router",
+        "dst",
+        "echo_owed",
+        "end_seq",
+        "fct_ps",
+        "feedback",
+        "finished",
+        "first_port",
+        "frame_bytes",
+        "frame_ps_bits",
+        "gap_ps",
+        "gap_rate",
+        "has_cca_timer",
+        "header_bytes",
+        "ideal_fct_ps",
+        "index",
+        "info",
+        "last_gap_ps",
+        "last_size",
+        "line_rate_bps",
+        "next_send_ps",
+        "nic",
+        "partition",
+        "payload_bytes",
+        "rcv",
+        "repaces",
+        "resolution_ps",
+        "retransmitted_bytes",
+        "rto_deadline_ps",
+        "rto_ps",
+        "rx_last_byte_ps",
+        "skew_ps",
+        "skipped_bytes",
+        "snd",
+        "snd_nxt",
+        "snd_una",
+        "source",
+        "spare",
+        "src",
+        "start_ps",
+        "telemetry",
+        "ticks",
+        "timeouts",
+        "transfer",
         "trusted_seq",
     )
 
-    def __init__(self, index: int, transfer: Any, start_ps: int, info: FlowInfo, cca: Cca, settings: FlowSettings) -> None:
+    def __init__(
+        self, index: int, transfer: Any, start_ps: int, info: FlowInfo, cca: Cca, settings: FlowSettings
+    ) -> None:
         self.index = index
         self.transfer = transfer
         self.src, self.dst = transfer.src, transfer.dst
@@ -323,10 +375,26 @@ class FlowSettings:
     unless one is lost.
     """
 
-    __slots__ = ("ack_bytes", "ack_every_packets", "drain_ps", "in_order", "reorder_window_packets", "rto_given_ps", "selective")
+    __slots__ = (
+        "ack_bytes",
+        "ack_every_packets",
+        "drain_ps",
+        "in_order",
+        "reorder_window_packets",
+        "rto_given_ps",
+        "selective",
+    )
 
-    def __init__(self, ack_bytes: int, ack_every: int, reorder_window: int | None, rto_ps: int | None, drain_ps: int,
-                 selective: bool, in_order: bool = True) -> None:
+    def __init__(
+        self,
+        ack_bytes: int,
+        ack_every: int,
+        reorder_window: int | None,
+        rto_ps: int | None,
+        drain_ps: int,
+        selective: bool,
+        in_order: bool = True,
+    ) -> None:
         self.ack_bytes = ack_bytes
         self.ack_every_packets = ack_every
         self.reorder_window_packets = reorder_window

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
+
+import attrs
 
 from ..contracts.cca import Cca, FlowInfo
 from ..contracts.routing import FlowKey, Routing
@@ -24,7 +26,8 @@ INT_ACK_EXTRA_BYTES = 28
 TELEMETRY_BYTES = {"none": 0, "timestamp": 8, "int": 42}
 
 
-class FlowPlan(NamedTuple):
+@attrs.define(eq=False)
+class FlowPlan:
     """A flow before it exists: its keys, ports there and back, what its CCA is told, its ideal FCT."""
 
     index: int
@@ -40,7 +43,9 @@ class FlowPlan(NamedTuple):
 class Network:
     """Ports by (node, link index), routes, and how to make a flow."""
 
-    def __init__(self, graph: Graph, config: NetworkConfig, make_cca: MakeCca, routing: Routing, per_flow: bool, seed: int) -> None:
+    def __init__(
+        self, graph: Graph, config: NetworkConfig, make_cca: MakeCca, routing: Routing, per_flow: bool, seed: int
+    ) -> None:
         check_graph(graph, "topology")
         self.graph, self.config, self.seed = graph, config, seed
         self.make_cca, self.routing, self.per_flow = make_cca, routing, per_flow
@@ -64,8 +69,13 @@ class Network:
         self.ack_bytes = config.ack_bytes + (INT_ACK_EXTRA_BYTES if self.telemetry == "int" else 0)
         drain = config.buffer_bytes * 8 * PS_PER_S // min(self._nic_rate(h) for h in self.hosts)
         self.settings = FlowSettings(
-            self.ack_bytes, config.ack_every_packets, config.reorder_window_packets, config.rto_ps, drain,
-            config.reliability == "selective-repeat" or (config.reliability == "derived" and not per_flow), per_flow,
+            self.ack_bytes,
+            config.ack_every_packets,
+            config.reorder_window_packets,
+            config.rto_ps,
+            drain,
+            config.reliability == "selective-repeat" or (config.reliability == "derived" and not per_flow),
+            per_flow,
         )
         self.global_rtt_ps: int | None = None
 
@@ -78,14 +88,23 @@ class Network:
 
     def _nic_rate(self, host: int) -> int:
         """Rate of the host's network port with the lowest link index (NVSwitch ports aside)."""
-        ports = sorted((d["link_index"], d["rate_bps"], self.graph.nodes[n].get("nvswitch", False))
-                       for _, n, d in self.graph.edges(host, data=True))
+        ports = sorted(
+            (d["link_index"], d["rate_bps"], self.graph.nodes[n].get("nvswitch", False))
+            for _, n, d in self.graph.edges(host, data=True)
+        )
         return next((rate for _, rate, nv in ports if not nv), ports[0][1])
 
     def _probe_info(self) -> FlowInfo:
         rate, size = self.alpha_rate_bps, self.config.payload_bytes
-        return FlowInfo(line_rate_bps=rate, base_rtt_ps=PS_PER_S // 10**5, bdp_bytes=rate // (8 * 10**5), payload_bytes=size,
-                        frame_bytes=size + self.config.header_bytes, hops=2, resolution_ps=self.config.clock_resolution_ps)
+        return FlowInfo(
+            line_rate_bps=rate,
+            base_rtt_ps=PS_PER_S // 10**5,
+            bdp_bytes=rate // (8 * 10**5),
+            payload_bytes=size,
+            frame_bytes=size + self.config.header_bytes,
+            hops=2,
+            resolution_ps=self.config.clock_resolution_ps,
+        )
 
     def rtt_of(self, path: tuple[Any, ...]) -> int:
         """Base RTT of a data path: propagation both ways plus a payload serialisation per forward hop."""
@@ -122,9 +141,13 @@ class Network:
         kinds = self.graph.nodes
         for role, node in (("source", transfer.src), ("destination", transfer.dst)):
             if node not in kinds:
-                raise ConfigError(f"flow {transfer.id}: {role} {node} is not in the topology; it has hosts {_span(self.hosts)}")
+                raise ConfigError(
+                    f"flow {transfer.id}: {role} {node} is not in the topology; it has hosts {_span(self.hosts)}"
+                )
             if kinds[node]["kind"] != "host":
-                raise ConfigError(f"flow {transfer.id}: {role} {node} is a switch; flows run between hosts {_span(self.hosts)}")
+                raise ConfigError(
+                    f"flow {transfer.id}: {role} {node} is a switch; flows run between hosts {_span(self.hosts)}"
+                )
         if transfer.src == transfer.dst:
             raise ConfigError(f"flow {transfer.id}: source and destination are both {transfer.src}; use two hosts")
         if transfer.size_bytes <= 0:
@@ -139,7 +162,9 @@ class Network:
             sport = self.sports.get(pair, 10_000)
             self.sports[pair] = sport + 1
         key = FlowKey(flow_index=index, src=transfer.src, dst=transfer.dst, sport=sport, dport=transfer.dport)
-        back_key = FlowKey(flow_index=index, src=transfer.dst, dst=transfer.src, sport=transfer.dport, dport=sport, is_ack=True)
+        back_key = FlowKey(
+            flow_index=index, src=transfer.dst, dst=transfer.src, sport=transfer.dport, dport=sport, is_ack=True
+        )
         path = self._path(key, transfer.path, now_ps)
         back = self._path(back_key, transfer.ack_path, now_ps)
         facts = (path, transfer.size_bytes if self.uses_size else 0)
@@ -148,9 +173,14 @@ class Network:
             rate = path[0].rate_bps
             rtt = self.rtt_of(path) if self.global_rtt_ps is None else self.global_rtt_ps
             info = self._infos[facts] = FlowInfo(
-                line_rate_bps=rate, base_rtt_ps=rtt, bdp_bytes=rate * rtt // (8 * PS_PER_S),
-                payload_bytes=self.config.payload_bytes, frame_bytes=self.frame_bytes, hops=len(path),
-                size_bytes=facts[1], resolution_ps=self.config.clock_resolution_ps,
+                line_rate_bps=rate,
+                base_rtt_ps=rtt,
+                bdp_bytes=rate * rtt // (8 * PS_PER_S),
+                payload_bytes=self.config.payload_bytes,
+                frame_bytes=self.frame_bytes,
+                hops=len(path),
+                size_bytes=facts[1],
+                resolution_ps=self.config.clock_resolution_ps,
             )
         ideal_of = (path, back, transfer.size_bytes)
         ideal = self._ideals.get(ideal_of)
@@ -310,15 +340,17 @@ class Network:
         if buffer.shared_limit < 2 * self.frame_bytes:
             taken = buffer.capacity - buffer.shared_limit
             raise ConfigError(
-                f"switch {node}: reserve and headroom of its {len(buffer.ingresses)} ports take {format_size(taken)} of its "
-                f"{format_size(buffer.capacity)} buffer; raise network.buffer_bytes or lower network.pfc_headroom_bytes"
+                f"switch {node}: reserve and headroom of its {len(buffer.ingresses)} ports take {format_size(taken)} "
+                f"of its {format_size(buffer.capacity)} buffer; raise network.buffer_bytes or lower network.pfc_headroom_bytes"
             )
 
     def derived(self) -> dict[str, str]:
         """What was derived rather than given, as text for people."""
         config = self.config
         links = sorted({(d["rate_bps"], d["delay_ps"]) for _, _, d in self.graph.edges(data=True)})
-        out: dict[str, str] = {"frame": f"{self.frame_bytes} B data ({config.payload_bytes} B payload), {self.ack_bytes} B ACK"}
+        out: dict[str, str] = {
+            "frame": f"{self.frame_bytes} B data ({config.payload_bytes} B payload), {self.ack_bytes} B ACK"
+        }
         for rate, delay in links[:8]:
             name = f"{format_rate(rate)}, {format_time(delay)}"
             if config.ecn:
@@ -327,13 +359,25 @@ class Network:
             if config.pfc:
                 out[f"PFC headroom at {name}"] = format_size(self.headroom_bytes(rate, delay))
         if config.reliability == "derived":
-            out["reliability"] = "selective-repeat (packets choose their paths)" if self.settings.selective else "go-back-n"
+            out["reliability"] = (
+                "selective-repeat (packets choose their paths)" if self.settings.selective else "go-back-n"
+            )
         rtt = self.base_rtt_ps
         info = self._probe_info()
         hops = len(self._some_path())
         out["base RTT"] = format_time(rtt) + (" (whole network)" if self.global_rtt_ps else " (first to last host)")
-        out["retransmission timeout"] = format_time(self.settings.rto_ps(
-            FlowInfo(line_rate_bps=info.line_rate_bps, base_rtt_ps=rtt, bdp_bytes=1, payload_bytes=1, frame_bytes=1, hops=hops)))
+        out["retransmission timeout"] = format_time(
+            self.settings.rto_ps(
+                FlowInfo(
+                    line_rate_bps=info.line_rate_bps,
+                    base_rtt_ps=rtt,
+                    bdp_bytes=1,
+                    payload_bytes=1,
+                    frame_bytes=1,
+                    hops=hops,
+                )
+            )
+        )
         return out
 
     @property

@@ -19,13 +19,29 @@ class Packet:
     bytes of it held in that port's headroom.
     """
 
-    __slots__ = ("arrive_ps", "echo", "enter_ps", "first_seq", "flow", "hop", "hops", "ingress", "kind", "marked",
-                 "path", "payload", "sent_ps", "seq", "size", "start_ps")
+    __slots__ = (
+        "arrive_ps",
+        "echo",
+        "enter_ps",
+        "first_seq",
+        "flow",
+        "hop",
+        "hops",
+        "ingress",
+        "kind",
+        "marked",
+        "path",
+        "payload",
+        "sent_ps",
+        "seq",
+        "size",
+        "start_ps",
+    )
 
     def __init__(self, flow: Any, seq: int, payload: int, size: int, path: Any, hops: Any, sent_ps: int) -> None:
         self.flow = flow
         self.kind = DATA
-        self.seq = seq
+        self.seq = self.first_seq = seq
         self.payload = payload
         self.size = size
         self.path = path

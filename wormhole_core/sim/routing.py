@@ -6,6 +6,7 @@ destination, so that ten thousand hosts need as many tables as there are leaf sw
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from typing import Any
 
@@ -107,9 +108,11 @@ class Routes:
     def pinned(self, nodes: tuple[int, ...], choose: Any) -> list[Hop]:
         """A path given as node ids; raises ConfigError where two of them are not linked."""
         path = []
-        for a, b in zip(nodes, nodes[1:], strict=False):
+        for a, b in itertools.pairwise(nodes):
             ways = [hop for hop in self._up(a) if hop[0] == b] if a in self._next else []
             if not ways:
-                raise ConfigError(f"pinned path {' '.join(map(str, nodes))}: there is no link from {a} to {b} (or it is down)")
+                raise ConfigError(
+                    f"pinned path {' '.join(map(str, nodes))}: there is no link from {a} to {b} (or it is down)"
+                )
             path.append(ways[0] if len(ways) == 1 else ways[choose(a, len(ways))])
         return path

@@ -50,13 +50,26 @@ class Simulation:
     Raises ConfigError for hosts that do not exist or cannot be reached.
     """
 
-    def __init__(self, graph: Graph, network: NetworkConfig, *, make_cca: MakeCca, workload: Workload, routing: Routing,
-                 per_flow_routing: bool = True, seed: int = 1, model: str = "event", observers: Sequence[Observer] = (),
-                 start_jitter_ps: int = 0, no_progress_ps: int | None = None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        network: NetworkConfig,
+        *,
+        make_cca: MakeCca,
+        workload: Workload,
+        routing: Routing,
+        per_flow_routing: bool = True,
+        seed: int = 1,
+        model: str = "event",
+        observers: Sequence[Observer] = (),
+        start_jitter_ps: int = 0,
+        no_progress_ps: int | None = None,
+    ) -> None:
         self.network = Network(graph, network, make_cca, routing, per_flow_routing, seed)
         jitter = stream(seed, "jitter") if start_jitter_ps else None
-        self.driver = Driver(workload, self._start_flow, self._wake, observers, network.dependency == "receiver",
-                             start_jitter_ps, jitter)
+        self.driver = Driver(
+            workload, self._start_flow, self._wake, observers, network.dependency == "receiver", start_jitter_ps, jitter
+        )
         self.motion = self._make_motion(model, observers)
         self.network.finish()
         self.no_progress_ps = NO_PROGRESS_PS if no_progress_ps is None else no_progress_ps
@@ -123,15 +136,23 @@ class Simulation:
         drained = env.advance(max_events, deadline_ps if watched else until_ps)
         if self.driver.finished:
             if left := list(self.driver.workload.waiting()):
-                raise StalledError("\n".join([f"the run stalled at {format_time(self.now_ps)}: nothing is under way, but work is left",
-                                              *(f"  {line}" for line in left[:20])]))
+                raise StalledError(
+                    "\n".join(
+                        [
+                            f"the run stalled at {format_time(self.now_ps)}: nothing is under way, but work is left",
+                            *(f"  {line}" for line in left[:20]),
+                        ]
+                    )
+                )
             return True
         next_ps = env.peek()
         if drained and next_ps == float("inf"):
             raise StalledError(self._stall_text("no event is left"))
-        moved = self.driver.counters.flows_started + sum(
-            f.snd_una + f.skipped_bytes + f.rcv.next_seq for f in self.motion.flows.values()
-        ) + self.driver.counters.bytes_finished
+        moved = (
+            self.driver.counters.flows_started
+            + sum(f.snd_una + f.skipped_bytes + f.rcv.next_seq for f in self.motion.flows.values())
+            + self.driver.counters.bytes_finished
+        )
         if moved != self._progress[0] or not self.motion.flows:
             self._progress = moved, self.now_ps
         elif drained and watched:
@@ -156,12 +177,18 @@ class Simulation:
                 why = f"its window of {flow.cca.window_bytes} B (acknowledgements are missing)"
             else:
                 why = "its turn to send"
-            lines.append(f"  flow {flow.transfer.id} ({flow.src} -> {flow.dst}): {format_size(done)} of "
-                         f"{format_size(flow.transfer.size_bytes)} acknowledged, waits for {why}; {flow.timeouts} timeouts in a row")
+            lines.append(
+                f"  flow {flow.transfer.id} ({flow.src} -> {flow.dst}): {format_size(done)} of "
+                f"{format_size(flow.transfer.size_bytes)} acknowledged, waits for {why}; "
+                f"{flow.timeouts} timeouts in a row"
+            )
         if len(flows) > limit:
             lines.append(f"  ... and {len(flows) - limit} more flows")
         for port in self.motion.paused_ports()[:limit]:
-            lines.append(f"  port {port.node} -> {port.peer} (link {port.link_index}) is paused since {format_time(port.paused_since_ps)}")
+            lines.append(
+                f"  port {port.node} -> {port.peer} (link {port.link_index}) "
+                f"is paused since {format_time(port.paused_since_ps)}"
+            )
         lines.extend(f"  {line}" for line in self.driver.waiting()[:limit])
         return lines
 
@@ -170,15 +197,25 @@ class Simulation:
     def link_records(self) -> list[LinkRecord]:
         """One record per direction of a link, by port index."""
         now = self.now_ps
-        return [LinkRecord(
-            link_index=p.link_index, node=p.node, peer=p.peer, rate_bps=p.rate_bps, tx_bytes=p.tx_bytes, tx_frames=p.tx_frames,
-            busy_ps=p.tx_bytes * 8 * PS_PER_S // p.rate_bps, max_queue_bytes=p.max_queue, drops=p.drops,
-            dropped_bytes=p.dropped_bytes, marks=p.marks, pauses=p.pauses,
-            paused_ps=p.paused_ps + (now - p.paused_since_ps if p in self._paused() else 0),
-        ) for p in self.network.port_list]
-
-    def _paused(self) -> set[Any]:
-        return set(self.motion.paused_ports())
+        paused = set(self.motion.paused_ports())
+        return [
+            LinkRecord(
+                link_index=p.link_index,
+                node=p.node,
+                peer=p.peer,
+                rate_bps=p.rate_bps,
+                tx_bytes=p.tx_bytes,
+                tx_frames=p.tx_frames,
+                busy_ps=p.tx_bytes * 8 * PS_PER_S // p.rate_bps,
+                max_queue_bytes=p.max_queue,
+                drops=p.drops,
+                dropped_bytes=p.dropped_bytes,
+                marks=p.marks,
+                pauses=p.pauses,
+                paused_ps=p.paused_ps + (now - p.paused_since_ps if p in paused else 0),
+            )
+            for p in self.network.port_list
+        ]
 
     def derived(self) -> dict[str, str]:
         """What was derived from rates and delays rather than given, for people."""

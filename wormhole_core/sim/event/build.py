@@ -22,8 +22,17 @@ class EventMotion(Motion):
         return Switch(self.env, node, buffer, self.network.config.pfc_frame_bytes)
 
     def _new_port(self, index: int, node: int, peer: int, data: dict[str, Any]) -> Port:
-        return Port(self.env, index, node, peer, data["link_index"], data["rate_bps"], data["delay_ps"],
-                    data.get("loss", 0.0), self.network.config.clock_resolution_ps)
+        return Port(
+            self.env,
+            index,
+            node,
+            peer,
+            data["link_index"],
+            data["rate_bps"],
+            data["delay_ps"],
+            data.get("loss", 0.0),
+            self.network.config.clock_resolution_ps,
+        )
 
     def _new_nic(self, host: Host, port: Port) -> Nic:
         config = self.network.config

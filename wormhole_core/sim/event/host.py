@@ -19,8 +19,20 @@ from ..rules.nic_schedule import RoundRobin
 class Nic:
     """One NIC port of a host and the queue pairs that send by it."""
 
-    __slots__ = ("acks_obey_pause", "armed_ps", "callbacks", "data_paused", "env", "host", "on_sent", "port", "rank", "schedule",
-                 "tick", "wake_rule")
+    __slots__ = (
+        "acks_obey_pause",
+        "armed_ps",
+        "callbacks",
+        "data_paused",
+        "env",
+        "host",
+        "on_sent",
+        "port",
+        "rank",
+        "schedule",
+        "tick",
+        "wake_rule",
+    )
 
     def __init__(self, host: Host, port: Any, acks_obey_pause: bool, wake_rule: str) -> None:
         self.host = host
@@ -163,7 +175,7 @@ class Nic:
         port.paused = False
         if port.waiting:
             port.retime(now_ps)
-        self.arm(now_ps)
+        self.pump(now_ps)
 
 
 class Host:

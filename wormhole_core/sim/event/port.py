@@ -21,7 +21,6 @@ from ..kernel import DEAD, Tick
 from ..order import ARRIVE, PFC
 from ..packet import DATA
 
-
 NEVER = 1 << 62
 AT_ONCE = -1
 """`enter_ps` of a frame that found its port idle and began to leave in the same event: nothing was
@@ -44,17 +43,72 @@ class Port:
     """Egress port of `node` towards `peer`, by one direction of one link."""
 
     __slots__ = (
-        "arrivals", "armed", "busy_ps", "callbacks", "control", "delay_ps", "down", "draws", "dropped_bytes",
-        "drops", "env", "fifo", "flows", "heap", "host", "index", "ingress", "int_q_unit", "int_tx_unit", "kmin", "link_index",
-        "loss", "loss_draws", "marking", "marks", "max_queue", "node", "on_drop", "paused", "paused_ps", "paused_since_ps",
-        "pauses", "peer", "peer_host", "peer_switch", "queue", "rate_bps", "reverse", "run_base", "skew_ps", "switch",
-        "tick", "tx_bytes", "tx_frames", "tx_of", "unreleased", "depart_tick", "depart_armed", "waiting", "watch_level",
-        "watcher",
+        "armed",
+        "arrivals",
+        "busy_ps",
+        "callbacks",
+        "control",
+        "delay_ps",
+        "depart_armed",
+        "depart_tick",
+        "down",
+        "draws",
+        "dropped_bytes",
+        "drops",
+        "env",
+        "fifo",
+        "flows",
+        "heap",
+        "host",
+        "index",
+        "ingress",
+        "int_q_unit",
+        "int_tx_unit",
+        "kmin",
+        "link_index",
+        "loss",
+        "loss_draws",
+        "marking",
+        "marks",
+        "max_queue",
+        "node",
+        "on_drop",
         "partition",
+        "paused",
+        "paused_ps",
+        "paused_since_ps",
+        "pauses",
+        "peer",
+        "peer_host",
+        "peer_switch",
+        "queue",
+        "rate_bps",
+        "reverse",
+        "run_base",
+        "skew_ps",
+        "switch",
+        "tick",
+        "tx_bytes",
+        "tx_frames",
+        "tx_of",
+        "unreleased",
+        "waiting",
+        "watch_level",
+        "watcher",
     )
 
-    def __init__(self, env: Any, index: int, node: int, peer: int, link_index: int, rate_bps: int, delay_ps: int,
-                 loss: float, resolution_ps: int) -> None:
+    def __init__(
+        self,
+        env: Any,
+        index: int,
+        node: int,
+        peer: int,
+        link_index: int,
+        rate_bps: int,
+        delay_ps: int,
+        loss: float,
+        resolution_ps: int,
+    ) -> None:
         self.env = env
         self.heap = env._queue
         self.index = index
@@ -183,7 +237,9 @@ class Port:
                 if tx_unit == 1:
                     hops.append((start - self.skew_ps, sent, queue, self.rate_bps))
                 else:
-                    hops.append((start - self.skew_ps, sent - sent % tx_unit, queue - queue % self.int_q_unit, self.rate_bps))
+                    hops.append(
+                        (start - self.skew_ps, sent - sent % tx_unit, queue - queue % self.int_q_unit, self.rate_bps)
+                    )
             if not switch.exact:
                 switch.held -= size
         if self.loss and self.loss_draws.uniform() < self.loss:

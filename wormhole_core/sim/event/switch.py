@@ -19,7 +19,20 @@ from ..rules.buffer_pfc import SharedBuffer
 class Switch:
     """State of one switch."""
 
-    __slots__ = ("buffer", "calm_again", "calm_bytes", "calm_level", "env", "exact", "held", "node", "notify_pause", "on_exact", "pfc_frame_bytes", "ports")
+    __slots__ = (
+        "buffer",
+        "calm_again",
+        "calm_bytes",
+        "calm_level",
+        "env",
+        "exact",
+        "held",
+        "node",
+        "notify_pause",
+        "on_exact",
+        "pfc_frame_bytes",
+        "ports",
+    )
 
     def __init__(self, env: Any, node: int, buffer: SharedBuffer, pfc_frame_bytes: int) -> None:
         self.env = env
@@ -119,7 +132,9 @@ class Switch:
     def _arm_departure(self, port: Any) -> None:
         port.depart_armed = True
         port.depart_tick = Tick()
-        self.env.push(port.unreleased[0].start_ps, DEPART | port.index, port.depart_tick, (lambda _t: self.depart(port),))
+        self.env.push(
+            port.unreleased[0].start_ps, DEPART | port.index, port.depart_tick, (lambda _t: self.depart(port),)
+        )
 
     def depart(self, port: Any) -> None:
         """A frame begins to leave: free its share of the buffer, perhaps resume its sender."""
@@ -151,7 +166,9 @@ class Switch:
     def _signal(self, in_port: Any, now_ps: int, departed_index: int, pause: bool) -> None:
         """Tell the sender behind in_port to stop or to go on."""
         env = self.env
-        in_port.reverse.send_control(now_ps, departed_index, self.pfc_frame_bytes, lambda: set_pause(in_port, env.now, pause, self.notify_pause))
+        in_port.reverse.send_control(
+            now_ps, departed_index, self.pfc_frame_bytes, lambda: set_pause(in_port, env.now, pause, self.notify_pause)
+        )
 
     def rearm_departure(self, port: Any) -> None:
         """Departure times of a port moved: see that the next one is waited for."""

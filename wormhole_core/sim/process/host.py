@@ -125,7 +125,7 @@ class Nic:
         self.port.paused = pause and self.acks_obey_pause
         if not pause:
             self._next_ack(now_ps)
-            self.arm(now_ps)
+            self.pump(now_ps)
 
     def kill(self) -> None:
         """The link has gone down."""

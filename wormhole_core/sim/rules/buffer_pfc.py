@@ -108,7 +108,11 @@ class SharedBuffer:
         calm = self.shared_limit
         for ingress in self.ingresses:
             shift = ingress.divisor_shift
-            share = self.shared_limit // ((1 << shift) + 1) if shift >= 0 else (self.shared_limit << -shift) // ((1 << -shift) + 1)
+            share = (
+                self.shared_limit // ((1 << shift) + 1)
+                if shift >= 0
+                else (self.shared_limit << -shift) // ((1 << -shift) + 1)
+            )
             calm = min(calm, share)
         return max(0, calm - 1)
 

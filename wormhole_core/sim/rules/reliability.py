@@ -18,7 +18,7 @@ IN_ORDER, DUPLICATE, OUT_OF_ORDER = 0, 1, 2
 class GoBackNReceiver:
     """Receiver of one flow; `next_seq` is the next byte expected."""
 
-    __slots__ = ("next_seq", "nacked")
+    __slots__ = ("nacked", "next_seq")
 
     def __init__(self) -> None:
         self.next_seq = 0
@@ -129,7 +129,9 @@ class SelectiveSender:
 
     def snapshot(self, base: int) -> tuple:
         """State relative to byte `base` and to the present order number."""
-        return tuple((s - base, p, o - self.order) for s, (p, o) in self.sent.items()), tuple((s - base, p) for s, p in self.queue)
+        return tuple((s - base, p, o - self.order) for s, (p, o) in self.sent.items()), tuple(
+            (s - base, p) for s, p in self.queue
+        )
 
     def restore(self, state: tuple, base: int) -> None:
         """Inverse of snapshot."""

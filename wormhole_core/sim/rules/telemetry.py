@@ -7,7 +7,9 @@ for; with units of 1 the record is exact. Wrap-around of short counters is not m
 from __future__ import annotations
 
 
-def hop_record(clock_ps: int, tx_bytes: int, queue_bytes: int, rate_bps: int, tx_unit: int, queue_unit: int) -> tuple[int, int, int, int]:
+def hop_record(
+    clock_ps: int, tx_bytes: int, queue_bytes: int, rate_bps: int, tx_unit: int, queue_unit: int
+) -> tuple[int, int, int, int]:
     """(ts_ps, tx_bytes, queue_bytes, rate_bps) as `contracts.cca.HopRecord` describes.
 
     tx_bytes: sent by the port before this frame; queue_bytes: left behind it."""
