@@ -16,12 +16,16 @@ from rich.text import Text
 from ..component import near_match
 from ..errors import ConfigError
 from ..hooks import KINDS
+from ..run.acceleration import AccelerationConfig
 from ..run.experiment import SECTION_CONFIGS, RunConfig
 from ..units import format_rate, format_size, format_time
 from .tables import columns_table
 
 FORMATS = {"_ps": format_time, "_bps": format_rate, "_bytes": format_size}
 UNITS = {"_ps": "time", "_bps": "rate", "_bytes": "bytes", "_bits": "bits", "_packets": "packets", "_hops": "hops"}
+
+SECTIONS = {**SECTION_CONFIGS, "acceleration": AccelerationConfig}
+"""Sections with options of the core's own."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -32,7 +36,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         description="Show the options of a component (describe cca hpcc) or of a section (describe section network).",
     )
     parser.add_argument("kind", choices=(*KINDS, "section"), metavar="KIND", help=f"{', '.join(KINDS)}, or section")
-    parser.add_argument("name", metavar="NAME", help="its name in experiment files; for a section: network or run")
+    parser.add_argument("name", metavar="NAME", help="its name in experiment files; for a section: network, run or acceleration")
     parser.set_defaults(run=run)
 
 
@@ -40,12 +44,12 @@ def run(args: argparse.Namespace) -> None:
     """Print summary, options, presets and reference."""
     console = Console(highlight=False)
     if args.kind == "section":
-        if args.name not in SECTION_CONFIGS:
+        if args.name not in SECTIONS:
             raise ConfigError(
-                f"unknown section {args.name!r}{near_match(args.name, SECTION_CONFIGS) or ';'} sections: network, run"
+                f"unknown section {args.name!r}{near_match(args.name, SECTIONS) or ';'} sections: {', '.join(SECTIONS)}"
             )
         console.print(Text(f"[{args.name}]", style="bold"))
-        _print_options(console, SECTION_CONFIGS[args.name], f"[{args.name}]")
+        _print_options(console, SECTIONS[args.name], f"[{args.name}]")
         return
     entry = args.plugins.registry.get(args.kind, args.name)
     component = entry.component

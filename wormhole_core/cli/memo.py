@@ -15,7 +15,7 @@ from rich.text import Text
 from ..errors import CheckFailed, ConfigError, OutputError
 from ..run.memo_store import entries, open_store, patterns, store_facts, to_prune
 from ..run.pictures import adjacency, can_draw, draw, title
-from ..units import format_size, parse_size_bytes
+from ..units import format_size, format_time, parse_size_bytes
 from .tables import columns_table
 
 PATTERNS = 6
@@ -75,8 +75,9 @@ def stats(args: argparse.Namespace) -> None:
     )
     if facts["most_used"]:
         console.print()
-        console.print(columns_table("Most used", ("entry", ">uses", ">size", "what"), [
-            (e["key"], f"{e['uses']:,}", format_size(e["bytes"]), e["tags"]) for e in facts["most_used"]
+        console.print(columns_table("Most used", ("entry", ">uses", ">size", ">flows", ">lasts"), [
+            (e["key"], f"{e['uses']:,}", format_size(e["bytes"]), f"{e['flows']:,}", format_time(e["duration_ps"]))
+            for e in facts["most_used"]
         ]))  # fmt: skip
 
 

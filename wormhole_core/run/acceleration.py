@@ -47,6 +47,18 @@ class Switches:
 
 
 @attrs.frozen(kw_only=True)
+class AccelerationConfig(Switches):
+    """The whole section as `describe` shows it. Components may also be tables with `plugin` and options."""
+
+    partitioner: str = DEFAULTS["partitioner"]
+    """Which flows are simulated together."""
+    memo: str = DEFAULTS["memo"]
+    """Where episodes are remembered; none: nowhere."""
+    fast_forward: str = DEFAULTS["fast_forward"]
+    """When a steady partition is skipped; off or none: never."""
+
+
+@attrs.frozen(kw_only=True)
 class Acceleration:
     """What the section says, looked up and checked. None: not wanted, or not in this mode."""
 
@@ -123,8 +135,7 @@ def read_acceleration(
         if key in switches:
             try:
                 values[key] = convert_field(switches[key], value)
-                if switches[key].validator is not None:
-                    switches[key].validator(None, switches[key], values[key])
+                attrs.evolve(Switches(), **{key: values[key]})
             except ValueError as error:
                 raise where.error(f"acceleration.{key}: {error}") from None
     choices = {}

@@ -103,8 +103,9 @@ def store_facts(store: MemoBackend) -> dict[str, Any]:
         "uses": sum(e.uses for e in found),
         "unused": sum(1 for e in whole if not e.uses),
         "most_used": [
-            {"key": e.name, "uses": e.uses, "bytes": e.size_bytes, "tags": e.tags}
+            {"key": e.name, "uses": e.uses, "bytes": e.size_bytes, "flows": r.flows, "duration_ps": r.duration_ps}
             for e in sorted(whole, key=lambda e: (-e.uses, e.key))[:5]
+            if (r := e.recording) is not None
         ],
     }
 

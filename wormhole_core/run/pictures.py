@@ -57,26 +57,30 @@ def _draw_one(axis: object, pattern: Pattern) -> None:
     places = [
         (math.sin(2 * math.pi * i / graph.flows), math.cos(2 * math.pi * i / graph.flows)) for i in range(graph.flows)
     ]
+    finer = min(1.0, 24 / max(1, len(graph.edges)))  # many edges are drawn thin
     for a, b in graph.ack_edges:
         (x0, y0), (x1, y1) = places[a], places[b]
-        axis.plot([x0, x1], [y0, y1], color="0.7", linewidth=0.7, linestyle=":", zorder=0)  # type: ignore[attr-defined]
+        axis.plot([x0, x1], [y0, y1], color="0.55", linewidth=0.4 + 0.6 * finer, linestyle=":", zorder=0)  # type: ignore[attr-defined]
     heaviest = max(graph.edges.values(), default=1)
     for (a, b), weight in sorted(graph.edges.items(), key=lambda item: item[1]):
         (x0, y0), (x1, y1) = places[a], places[b]
         shade = 0.75 - 0.55 * weight / heaviest
-        axis.plot([x0, x1], [y0, y1], color=str(shade), linewidth=0.6 + 1.8 * weight / heaviest, zorder=1)  # type: ignore[attr-defined]
+        width = 0.4 + 1.6 * finer * weight / heaviest
+        axis.plot([x0, x1], [y0, y1], color=str(shade), linewidth=width, zorder=1)  # type: ignore[attr-defined]
         if graph.flows <= 8:
             middle = ((x0 + x1) / 2, (y0 + y1) / 2)
             axis.annotate(str(weight), middle, fontsize=7, ha="center", va="center",  # type: ignore[attr-defined]
                           bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none"}, zorder=2)  # fmt: skip
     fastest = max(graph.rate_bps)
-    sizes = [40 + 160 * rate / fastest for rate in graph.rate_bps]
+    largest = min(200.0, 2_000 / graph.flows)
+    sizes = [largest * (0.2 + 0.8 * rate / fastest) for rate in graph.rate_bps]
     axis.scatter(*zip(*places, strict=True), s=sizes, color="#2a7f9e", edgecolor="white", zorder=3)  # type: ignore[attr-defined]
     if graph.flows <= MOST_LABELLED:
         for (x, y), rate in zip(places, graph.rate_bps, strict=True):
-            axis.annotate(format_rate(rate), (1.2 * x, 1.2 * y), fontsize=6.5, ha="center", va="center")  # type: ignore[attr-defined]
-    axis.set_title(title(pattern), fontsize=9)  # type: ignore[attr-defined]
-    axis.set_xlim(-1.45, 1.45)  # type: ignore[attr-defined]
+            side = "center" if abs(x) < 0.2 else "left" if x > 0 else "right"
+            axis.annotate(format_rate(rate), (1.1 * x, 1.12 * y), fontsize=6.5, ha=side, va="center")  # type: ignore[attr-defined]
+    axis.set_title(title(pattern).replace(", ", ",\n", 1), fontsize=8.5)  # type: ignore[attr-defined]
+    axis.set_xlim(-1.6, 1.6)  # type: ignore[attr-defined]
     axis.set_ylim(-1.4, 1.4)  # type: ignore[attr-defined]
     axis.set_aspect("equal")  # type: ignore[attr-defined]
     axis.set_axis_off()  # type: ignore[attr-defined]
