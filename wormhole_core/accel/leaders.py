@@ -9,9 +9,11 @@ use random numbers, followers are taken to packets by private re-simulation.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from ..rng import Stream
+from ..units import PS_PER_S
 from .conflict_graph import shape_of
 from .members import Member, Mode, Partition
 from .player import fits
@@ -65,6 +67,7 @@ class Leaders:
     def begin(self, partition: Partition, key: bytes) -> None:
         """Record the partition, which starts now, under its key."""
         partition.key = key
+        self.controller.ledger.open(partition)
         self._lead(partition, self.book.begin(key, len(partition.members)))
         recording = partition.recording
         assert recording is not None
@@ -73,15 +76,19 @@ class Leaders:
         recording.sizes = tuple(m.transfer.size_bytes for m in partition.members)
         recording.together = len({m.start_ps for m in partition.members}) == 1
         self._watch_draws(partition)
-        self.controller.ledger.open(partition)
 
     def _lead(self, partition: Partition, recording: Recording) -> None:
         partition.recording = recording
         recording.leader = partition
-        recording.room = [0 if port.switch is None else FIRST_ROOM_BYTES for port in partition.ports]
+        network = self.controller.motion.network
+        unseen = growth_unseen(partition, network.frame_bytes, network.ack_bytes)
+        recording.room = [0] * len(partition.ports)
         for label, port in enumerate(partition.ports):
             if port.switch is not None:
                 port.watch_level = FIRST_ROOM_BYTES
+                while port.watch_level < port.max_queue:
+                    port.watch_level *= 2
+                recording.room[label] = port.watch_level + unseen[label]
                 port.watcher = lambda p, label=label: self.queue_grew(partition, label, p)
 
     def is_leading(self, partition: Partition) -> bool:
@@ -136,11 +143,11 @@ class Leaders:
         if recording is None or recording.leader is not leader:
             port.watch_level = 1 << 62
             return
-        room = recording.room[label]
-        while room < port.max_queue:
-            room *= 2
-        more = room - recording.room[label]
-        recording.room[label] = port.watch_level = room
+        level = port.watch_level
+        while port.watch_level < port.max_queue:
+            port.watch_level *= 2
+        more = port.watch_level - level
+        recording.room[label] += more
         now = self.env._now
         for follower in list(recording.followers):
             switch = follower.ports[label].switch
@@ -191,7 +198,6 @@ class Leaders:
         new.approximate = old.approximate and bool(new.segments)
         heir.mode = Mode.LIVE
         self._lead(heir, new)
-        new.room = list(old.room)
         if not new.random:
             self._watch_draws(heir)
         controller.skipper.watch(heir, now_ps)
@@ -244,6 +250,27 @@ class Leaders:
                     self.controller.player.deliver(follower, now)
                 else:
                     other.followers.append(follower)
+
+
+def growth_unseen(partition: Partition, frame_bytes: int, ack_bytes: int) -> list[int]:
+    """By how much each queue may have grown since the frame whose arrival told its length began to
+    leave: what its feeders bring meanwhile, less what it sends. A feeder of nothing but ACKs brings as
+    much less as ACKs are smaller than frames."""
+    data: dict[Any, set[Any]] = {}
+    acks: dict[Any, set[Any]] = {}
+    for member in partition.members:
+        for path, feeders in ((member.plan.path, data), (member.plan.back, acks)):
+            for feeder, port in pairwise(path):
+                feeders.setdefault(port, set()).add(feeder)
+    unseen = []
+    for port in partition.ports:
+        of_data = data.get(port, set())
+        of_acks = acks.get(port, set()) - of_data
+        rate_bps = sum(p.rate_bps for p in of_data) + sum(p.rate_bps for p in of_acks) * ack_bytes // frame_bytes
+        span_ps = port.delay_ps + port.tx_of[frame_bytes]
+        growth = max(0, rate_bps - port.rate_bps) * span_ps // (8 * PS_PER_S)
+        unseen.append(0 if port.switch is None else growth + len(of_data) * frame_bytes + len(of_acks) * ack_bytes)
+    return unseen
 
 
 def stream_states(ports: list[Any]) -> list[tuple[int, int] | None]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
+from ..errors import PluginError
 from ..sim.event.freeze import credit, freeze, may_freeze, purge, thaw
 from ..sim.kernel import DEAD, Tick
 from ..sim.order import BETWEEN
+from ..units import PS_PER_S
 from .members import Member, Mode, Partition
 from .partitions import components
 from .recording import ACKED, RECEIVED, Recording
@@ -81,7 +85,8 @@ class Skipper:
         """Carry out a plan; False if it does not pay or must not be."""
         flows, members = partition.real_flows(), partition.active()
         speeds = plan.bytes_per_ps
-        if min(speeds) <= 0 or not may_freeze(partition.ports):
+        check_rates(speeds, len(flows), type(partition.policy).__name__)
+        if min(speeds) <= 0 or not fits_links(flows, speeds) or not may_freeze(partition.ports):
             return False
         ends, freed = finish_times([f.end_seq - f.snd_una for f in flows], speeds, _one_bottleneck(flows))
         share = freed / min(now_ps + end - flow.start_ps for end, flow in zip(ends, flows, strict=True))
@@ -190,6 +195,26 @@ class Skipper:
         partition.frozen = False
         for listener in self.controller.on_skipped:
             listener(tuple(m.index for m in partition.members), partition.frozen_ps, self.env._now)
+
+
+def check_rates(speeds: Sequence[float], flows: int, policy: str) -> None:
+    """Raise PluginError for a plan that is none."""
+    if len(speeds) != flows:
+        raise PluginError(f"fast-forward policy {policy}: a plan has {len(speeds)} rates for {flows} flows; give one per flow")
+    for i, speed in enumerate(speeds):
+        if not 0 <= speed < math.inf:
+            raise PluginError(
+                f"fast-forward policy {policy}: a plan moves flow {i} at {speed!r} bytes per ps; give a finite rate, 0 or more"
+            )
+
+
+def fits_links(flows: Sequence[Any], speeds: Sequence[float]) -> bool:
+    """Whether the links could carry that much (bytes per ps, headers left out)."""
+    load: dict[Any, float] = {}
+    for flow, speed in zip(flows, speeds, strict=True):
+        for port in flow.data_path:
+            load[port] = load.get(port, 0.0) + speed
+    return all(8 * PS_PER_S * speed <= port.rate_bps for port, speed in load.items())
 
 
 def _one_bottleneck(flows: list[Any]) -> bool:

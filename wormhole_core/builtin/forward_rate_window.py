@@ -22,7 +22,7 @@ from wormhole_core import Component, FastForwardPolicy, PartitionInfo, Sample, S
 from .forward_estimate import relative_range
 
 NEVER_PS = 1 << 62
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 
 @attrs.frozen(kw_only=True)
@@ -43,7 +43,7 @@ class RateWindowConfig:
 class RateWindow(FastForwardPolicy):
     """One episode's window of rates."""
 
-    __slots__ = ("_active", "_config", "_last_ps", "_rates", "_settle_ps", "_settling_ps")
+    __slots__ = ("_acked", "_active", "_config", "_last_ps", "_rates", "_settle_ps", "_settling_ps")
 
     def __init__(self, config: RateWindowConfig, partition: PartitionInfo) -> None:
         self._config = config
@@ -51,6 +51,8 @@ class RateWindow(FastForwardPolicy):
         self._settling_ps = self._settle_ps = partition.settling_ps or 0
         self._last_ps: int | None = None
         self._rates: deque[tuple[int, ...]] = deque(maxlen=config.samples)
+        # Acknowledged bytes at the same samples: a flow may stand still at a constant rate.
+        self._acked: deque[tuple[int, ...]] = deque(maxlen=config.samples)
 
     def interval_ps(self) -> int:
         """As configured; never if the CCA says nothing of itself."""
@@ -68,6 +70,7 @@ class RateWindow(FastForwardPolicy):
         self._last_ps = sample.now_ps
         if sample.disturbed:
             self._rates.clear()
+            self._acked.clear()
             self._settle_ps = self._settling_ps
             return None
         if self._settle_ps > 0:
@@ -75,10 +78,13 @@ class RateWindow(FastForwardPolicy):
             if self._settle_ps > 0:
                 return None
         self._rates.append(sample.rates_bps)
+        self._acked.append(sample.acked_bytes)
         if len(self._rates) < self._config.samples:
             return None
         series = list(zip(*self._rates, strict=True))
-        # A flow that stands still has an infinite range.
+        if any(last <= first for first, last in zip(self._acked[0], self._acked[-1], strict=True)):
+            return None
+        # A rate of nothing has an infinite range.
         if any(relative_range(rates) >= self._config.theta for rates in series):
             return None
         means = tuple(sum(rates) / (len(rates) * 8_000_000_000_000) for rates in series)
@@ -91,18 +97,20 @@ class RateWindow(FastForwardPolicy):
         """The window starts again."""
         self._last_ps = sample.now_ps
         self._rates.clear()
+        self._acked.clear()
 
     def snapshot(self) -> tuple:
         """Rates carry no times."""
-        return (STATE_VERSION, self._last_ps is not None, self._settle_ps, tuple(self._rates))
+        return (STATE_VERSION, self._last_ps is not None, self._settle_ps, tuple(self._rates), tuple(self._acked))
 
     def restore(self, state: tuple, now_ps: int) -> None:
         """Go on as if the last sample had been taken at now_ps."""
         if not state or state[0] != STATE_VERSION:
             raise ValueError(f"state of another version of policy 'rate-window'; this is version {STATE_VERSION}")
-        _, started, self._settle_ps, rates = state
+        _, started, self._settle_ps, rates, acked = state
         self._last_ps = now_ps if started else None
         self._rates = deque(rates, maxlen=self._config.samples)
+        self._acked = deque(acked, maxlen=self._config.samples)
 
 
 def rate_bound(theta: float) -> float:
