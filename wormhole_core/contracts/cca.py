@@ -60,7 +60,7 @@ class Feedback:
     now_ps: flow clock. ack_seq: all bytes before it are acknowledged. next_seq: next byte the sender
     will send. acked_bytes: newly acknowledged. rtt_ps: now minus the send time of the packet that
     caused this ACK. ecn_marked: its echo bit. hops: telemetry of that packet, first switch first
-    (empty unless `telemetry = "int"`); plain tuples, to be unpacked as `ts_ps, tx_bytes, queue_bytes,
+    (empty unless `telemetry = "int"`; made for this frame, so it may be kept, but not changed); plain tuples, to be unpacked as `ts_ps, tx_bytes, queue_bytes,
     rate_bps` (`HopRecord`). sent_ps: when that packet was sent.
     """
 

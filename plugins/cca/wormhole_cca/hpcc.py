@@ -116,7 +116,7 @@ class Hpcc(Cca):
         update_seq = self._update_seq
         if update_seq is None:
             self._update_seq = fb.next_seq
-            self._hops = fb.hops[:]
+            self._hops = fb.hops
             return
         window_done = fb.ack_seq > update_seq
         if not (window_done or self._fast):
@@ -135,7 +135,7 @@ class Hpcc(Cca):
                 if used > highest:
                     highest = used
                     tau = elapsed
-        self._hops = hops[:]
+        self._hops = hops
         if tau:
             base = self._base_rtt_ps
             if tau < base:
