@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..sim.packet import DATA
 from .members import Member, Mode, Partition
 from .recording import Recording
 from .steady import moved_bytes
@@ -120,6 +121,26 @@ class Ledger:
                 entry[0] += acks * self._ack
                 entry[1] += acks
         return moved * sign
+
+
+    def credit_in_flight(self, ports: Iterable[Any], sign: int = 1) -> None:
+        """Frames of a frozen partition pass what lies before them, and so do their ACKs. sign -1 takes
+        it back."""
+        acks: dict[Any, int] = {}
+        for port in ports:
+            for packet in (*port.fifo, *port.waiting):
+                for later in packet.path[packet.hop :]:
+                    entry = self.of(later)
+                    entry[0] += sign * packet.size
+                    entry[1] += sign
+                if packet.kind == DATA:
+                    acks[packet.flow] = acks.get(packet.flow, 0) + 1
+        for flow, frames in acks.items():
+            count = -(-frames // self._ack_every) * sign
+            for port in flow.ack_path if self._in_band else ():
+                entry = self.of(port)
+                entry[0] += count * self._ack
+                entry[1] += count
 
 
 def unfinished_bytes(controller: Any, now_ps: int) -> int:

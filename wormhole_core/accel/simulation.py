@@ -54,9 +54,6 @@ class WormholeSimulation(Simulation):
         self.accelerated = per_flow
         for time_ps, _, _ in self.network.config.link_failures:
             self._plan_failure(time_ps)
-        if self.network.config.acks == "lane":
-            # ACKs on a lane of their own are events that a freeze does not know.
-            self.controller.skipper.make_policy = None
 
     def _plan_failure(self, time_ps: int) -> None:
         """Before a link fails everything is brought to packets; after it partitions form anew."""

@@ -133,6 +133,7 @@ class Skipper:
         if partition.mode is Mode.PLAY:
             # Its whole rest was counted when its end was worked out.
             controller.ledger.credit_skip(members, partition.rates, partition.foreseen_ps, -1)
+            controller.ledger.credit_in_flight(partition.ports, -1)
             controller.ledger.bytes_skipped -= partition.foreseen_bytes
             controller.ledger.note_doubt(-partition.foreseen_bytes, partition.doubt)
         moved = [moved_bytes(m.flow, partition.rates[m.position], shift) for m in members]
@@ -178,6 +179,7 @@ class Skipper:
         partition.mode = Mode.PLAY
         partition.foreseen_ps = max(int(end) for end in ends)
         partition.foreseen_bytes = controller.ledger.credit_skip(members, partition.rates, partition.foreseen_ps)
+        controller.ledger.credit_in_flight(partition.ports)
         controller.ledger.bytes_skipped += partition.foreseen_bytes
         controller.ledger.note_doubt(partition.foreseen_bytes, partition.doubt)
         if recorded:

@@ -72,6 +72,8 @@ class Tails:
         partition.cursor = len(recording.events)
         freeze(partition.real_flows(), partition.ports)
         partition.frozen, partition.frozen_ps = True, now_ps
+        partition.foreseen_ps = partition.foreseen_bytes = 0
+        controller.ledger.credit_in_flight(partition.ports)
         partition.rates = (0.0,) * len(partition.members)
         partition.mode = Mode.PLAY
         recording.events.extend(sorted(events))
