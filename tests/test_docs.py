@@ -39,8 +39,10 @@ def faults(page: Path) -> list[str]:
             found.append(f"make {command}: no such target")
     for module in re.findall(r"`(wormhole_core(?:\.[a-z_]+)+)`", text):
         parts = module.split(".")
-        if not any((ROOT.joinpath(*parts[:n]).with_suffix(".py")).is_file() or ROOT.joinpath(*parts[:n]).is_dir()
-                   for n in (len(parts), len(parts) - 1)):
+        if not any(
+            (ROOT.joinpath(*parts[:n]).with_suffix(".py")).is_file() or ROOT.joinpath(*parts[:n]).is_dir()
+            for n in (len(parts), len(parts) - 1)
+        ):
             found.append(f"{module}: no such module")
     return found
 
@@ -54,6 +56,8 @@ def test_this_test_can_fail(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# A b\n[x](gone.md) [y](#a-b) [z](#c)\n`make tea`\n`wormhole_core.attic.trunk`\n")
     assert faults(page) == [
-        "gone.md: no such file", "#c: no such heading", "make tea: no such target",
+        "gone.md: no such file",
+        "#c: no such heading",
+        "make tea: no such target",
         "wormhole_core.attic.trunk: no such module",
     ]

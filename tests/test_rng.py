@@ -16,7 +16,9 @@ def test_known_numbers():
     # SplitMix64 with seed 1234567 (the reference implementation's first outputs).
     generator = Stream(1234567)
     assert [generator.bits() for _ in range(3)] == [
-        6457827717110365317, 3203168211198807973, 9817491932198370423,
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
     ]
 
 

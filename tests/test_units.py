@@ -12,9 +12,20 @@ from wormhole_core import units
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("12us", 12_000_000), ("1.5 us", 1_500_000), ("1µs", 10**6), ("3ns", 3000), ("7", 7), (7, 7), ("1e3ps", 1000),
+        ("12us", 12_000_000),
+        ("1.5 us", 1_500_000),
+        ("1µs", 10**6),
+        ("3ns", 3000),
+        ("7", 7),
+        (7, 7),
+        ("1e3ps", 1000),
         ("2ms", 2 * 10**9),
-        ("0.1s", 10**11), (".5ns", 500), ("1_000ns", 10**6), (2.0, 2), ("-1ns", -1000), ("0.1ns", 100),
+        ("0.1s", 10**11),
+        (".5ns", 500),
+        ("1_000ns", 10**6),
+        (2.0, 2),
+        ("-1ns", -1000),
+        ("0.1ns", 100),
     ],
 )
 def test_times(text, expected):
@@ -75,3 +86,9 @@ def test_formats():
     assert units.format_time(0) == "0 ps"
     assert units.format_rate(4e11) == "400 Gbps"
     assert units.format_size(1_048_576) == "1.049 MB"
+
+
+@pytest.mark.parametrize("text", ["1e9999999", "1e-9999999ps", "9" * 1000, "0." + "1" * 1000 + "us"])
+def test_absurdly_long_numbers_are_refused_at_once(text):
+    with pytest.raises(ValueError, match="too long for a time"):
+        units.parse_time_ps(text)

@@ -20,6 +20,8 @@ _PREFIX = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _RATE = {p + u: f for p, f in _PREFIX.items() for u in ("bps", "bit/s", "b/s")}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _SIZE = {p + "B": f for p, f in {**_PREFIX, **_BINARY}.items()}
+_LONGEST = 64
+"""Digits and decimal exponent of the longest number read."""
 _NUMBER = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?)?\s*$")
 
 
@@ -31,6 +33,10 @@ def _parse(value: object, units: dict[str, int], kind: str, example: str) -> int
         if not match or (match[2] is not None and match[2] not in units):
             known = ", ".join(u for u in units if u not in ("µs",))
             raise ValueError(f"{value!r} is not a {kind}; write e.g. {example} (units: {known})")
+        exponent = match[1].lower().partition("e")[2]
+        if len(match[1]) > _LONGEST or (exponent and abs(int(exponent)) > _LONGEST):
+            # An exact number of that length would take for ever; nothing we simulate is that large.
+            raise ValueError(f"{value[:24]!r}... is too long for a {kind}; write e.g. {example}")
         number = Fraction(match[1].replace("_", "")) * (units[match[2]] if match[2] else 1)
     else:
         if value != value or value in (float("inf"), float("-inf")):
