@@ -53,8 +53,7 @@ def test_wormhole_is_the_default_and_packet_mode_one_word_away(plugins):
     assert counts(fast)["hits"] == 5  # six steps of one ring, all alike
     assert fast.summary["cost"]["frame_hops"] < slow.summary["cost"]["frame_hops"] / 5
     represented = fast.summary["cost"]["frame_hops_represented"]
-    # The last ACKs of a flow whose end is shortened are not counted: a window per flow of 100 packets.
-    assert represented == pytest.approx(slow.summary["cost"]["frame_hops"], rel=0.1)
+    assert represented == pytest.approx(slow.summary["cost"]["frame_hops"], rel=0.01)
     assert slow.summary["cost"]["frame_hops_represented"] == slow.summary["cost"]["frame_hops"]
     ends = [max(f.start_ps + f.fct_ps for f in r.flows) for r in (fast, slow)]
     assert ends[0] == pytest.approx(ends[1], rel=1e-3)

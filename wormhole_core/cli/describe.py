@@ -36,7 +36,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         description="Show the options of a component (describe cca hpcc) or of a section (describe section network).",
     )
     parser.add_argument("kind", choices=(*KINDS, "section"), metavar="KIND", help=f"{', '.join(KINDS)}, or section")
-    parser.add_argument("name", metavar="NAME", help="its name in experiment files; for a section: network, run or acceleration")
+    parser.add_argument(
+        "name", metavar="NAME", help=f"its name in experiment files; for a section: {', '.join(SECTIONS)}"
+    )
     parser.set_defaults(run=run)
 
 

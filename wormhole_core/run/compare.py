@@ -35,7 +35,7 @@ class Comparison:
     """reference, other: the two results. errors: relative differences of flow completion times
     (`compare_results`). noise_floor: the same between the reference and its jittered repetitions,
     averaged; None if there were none. fluid: the same experiment in fluid mode, and its errors; None
-    if that was not asked for."""
+    if that was not asked for, or if it did not finish the same flows by `run.stop_ps`."""
 
     reference: Result
     other: Result
@@ -105,6 +105,12 @@ def compare_experiment(
     first, second = run(reference), run({**reference, **other})
     errors = compare_results(first, second)
     third = run({**reference, "run.mode": "fluid"}) if fluid else None
+    fluid_errors = None
+    if third is not None:
+        try:
+            fluid_errors = compare_results(first, third)
+        except CheckFailed:  # a yardstick that does not fit is left out
+            third = None
     seed = first.summary["seed"]
     if jitter_ps is None:
         jitter_ps = first.summary.get("base_rtt_ps", 0)
@@ -114,7 +120,7 @@ def compare_experiment(
     ]
     return Comparison(
         reference=first, other=second, errors=errors, noise_floor=_mean_of(repeats), fluid=third,
-        fluid_errors=None if third is None else compare_results(first, third),
+        fluid_errors=fluid_errors,
     )  # fmt: skip
 
 
