@@ -58,6 +58,8 @@ class Controller:
         self.leaders = Leaders(self)
         self.skipper = Skipper(self, make_policy)
         self.tail_rule = Tails(self)
+        self.busy: Any = None
+        """Keeps busy periods for the audit (`busy.py`), if there is to be one."""
         self._arrivals: list[Member] = []
         self._holding = False
         self._muted = False
@@ -195,6 +197,8 @@ class Controller:
         partition.debt = debt
         self.partitions[partition.id] = partition
         self.stats.episodes += 1
+        if self.busy is not None:
+            self.busy.formed(members)
         partition.resources = self._resources(partition)
         for resource in partition.resources:
             self.owners[resource] = partition

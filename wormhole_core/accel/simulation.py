@@ -14,11 +14,14 @@ from ..sim.kernel import Halt, Tick
 from ..sim.order import LATE
 from ..sim.simulation import Simulation, Totals
 from ..units import PS_PER_S
+from .audit import Audit
 from .book import Book
+from .busy import BusyPeriods, Timed
 from .controller import Controller
 from .identity import dynamics_digest, network_parts
 from .ledger import events_avoided, unfinished_bytes
 from .members import Mode
+from .resimulation import Resimulation
 
 
 class WormholeTotals(Totals):
@@ -37,20 +40,29 @@ class WormholeSimulation(Simulation):
 
     make_policy(info, number): a fast-forward policy per episode; None: nothing is skipped. memo: a
     store, None: nothing is remembered. dynamics: digest of all code and options that shape how flows
-    evolve (`identity.py`). coarsen(ports): extra resources of a flow (partitioner).
+    evolve (`identity.py`). coarsen(ports): extra resources of a flow (partitioner). audit: events that
+    may be spent afterwards on estimating the error, as a share of the run's own; 0: none are.
     """
 
     def __init__(self, *args: Any, make_policy: Callable[[Any, int], Any] | None = None, memo: MemoBackend | None = None,
                  dynamics: bytes = b"", tails: bool = True, quantum_ps: int = 0, coarsen: Callable[[Any], Iterable[Any]] | None = None, model: str = "event",
-                 observers: Sequence[Observer] = (), seed: int = 1, **options: Any) -> None:
+                 observers: Sequence[Observer] = (), seed: int = 1, audit: float = 0.0, **options: Any) -> None:
         if model != "event":
             raise ConfigError(f"run.model must be 'event' in wormhole mode, got {model!r} (use --mode packet with it)")
         self.controller: Any = None
+        self.audit_share = audit
+        self._audit_record: dict[str, Any] | None = None
+        self._audited_with = (*args, {"seed": seed, **options})
+        busy = None
+        if audit:
+            busy = BusyPeriods(args[1].dependency == "receiver")
+            options["workload"] = Timed(options["workload"], busy)
         super().__init__(*args, model=model, observers=observers, seed=seed, **options)
         per_flow = self.network.per_flow
         dynamics = dynamics_digest((dynamics, tails, quantum_ps, *network_parts(self.network)), ())
         self.book = Book(memo if per_flow else None, dynamics, seed)
         self.controller = Controller(self.motion, self.driver, self.book, make_policy if per_flow else None, coarsen, list(observers), tails, quantum_ps if per_flow else 0)
+        self.controller.busy = busy
         self.accelerated = per_flow
         for time_ps, _, _ in self.network.config.link_failures:
             self._plan_failure(time_ps)
@@ -120,6 +132,27 @@ class WormholeSimulation(Simulation):
             records.append(record)
         return records
 
+    def audit(self, again: bool = False) -> dict[str, Any] | None:
+        """The audit of the finished run (`audit.py`), made when first asked for; None: not wanted. again: with
+        the present `audit_share`."""
+        busy = self.controller.busy
+        if (again or self._audit_record is None) and busy is not None:
+            graph, config, options = self._audited_with
+            kept = {name: options[name] for name in ("make_cca", "routing", "no_progress_ps") if name in options}
+            audit = Audit(
+                busy, lambda seed: Resimulation(graph, config, seed=seed, **kept), fraction=self.audit_share,
+                events=self.motion.env.executed, frame_hops=self.motion.frame_hops, seed=options["seed"],
+            )  # fmt: skip
+            stats = self.controller.stats
+            untouched = not (stats.skips or stats.tails or stats.hits_of_skipped or stats.hits_approximate)
+            if not self.driver.finished:
+                self._audit_record = audit.refused("the run did not end")
+            elif self.network.config.link_failures:
+                self._audit_record = audit.refused("links failed, and what was under way cannot be simulated apart")
+            else:
+                self._audit_record = audit.run(untouched)
+        return self._audit_record
+
     def statistics(self) -> dict[str, Any]:
         """What acceleration did. Depends on what was remembered before the run."""
         controller, book = self.controller, self.book
@@ -131,5 +164,6 @@ class WormholeSimulation(Simulation):
         out["byte_shares"] = controller.ledger.shares()
         out["error_bound"] = controller.ledger.error_bound()
         out["policies"] = controller.ledger.classes()
+        out["audit"] = self.audit()
         out["memo_bytes"] = book.backend.size_bytes() if book.backend is not None else 0
         return out
