@@ -23,7 +23,7 @@ def example() -> Recording:
     recording.streams = [None, (1, 2)]
     recording.flow_streams = [3, 1 << 63]
     recording.sizes, recording.hops, recording.error_bound = (9, 8), 5, 0.001
-    recording.shape = (((0, 1), 9, 10), ((1,), 8, 10))
+    recording.shape = (((0, 1), (2,), 9, 10), ((1,), (), 8, 10))
     return recording
 
 

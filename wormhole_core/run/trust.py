@@ -27,7 +27,7 @@ def accelerated_cost(statistics: Mapping[str, Any]) -> dict[str, Any]:
             "byte_shares": {name: round(share, 6) for name, share in statistics["byte_shares"].items()},
             "error_bound": round(statistics["error_bound"], 9),
             "packet_exact": packet_exact(statistics),
-            "audit": None,
+            "audit": statistics.get("audit"),
         },
     }
 
