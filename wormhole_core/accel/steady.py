@@ -47,13 +47,22 @@ def take_sample(partition: Partition, now_ps: int) -> Sample:
     return Sample(
         now_ps=now_ps,
         acked_bytes=tuple(f.snd_una + f.skipped_bytes for f in flows),
-        rates_bps=tuple(f.cca.rate_bps if f.cca.rate_bps is not None else f.line_rate_bps for f in flows),
+        rates_bps=tuple(payload_rate_bps(f) for f in flows),
         queue_bytes=tuple(p.queue for p in ports),
         busy_ps=tuple(p.tx_bytes * 8 * PS_PER_S // p.rate_bps for p in ports),
         disturbed=disturbed,
         remaining_bytes=tuple(f.end_seq - f.snd_una for f in flows),
         horizon_ps=None,
     )
+
+
+def payload_rate_bps(flow: Any) -> int:
+    """What a flow may send now, headers left out: its rate, or a window per base RTT if that is less."""
+    rate = flow.cca.rate_bps
+    rate = flow.line_rate_bps if rate is None else min(rate, flow.line_rate_bps)
+    rate = int(rate * flow.payload_bytes // flow.frame_bytes)
+    window = flow.cca.window_bytes
+    return rate if window is None else min(rate, int(window * 8 * PS_PER_S // flow.base_rtt_ps))
 
 
 def disturbance(partition: Partition) -> tuple[int, int, int, int]:

@@ -39,7 +39,8 @@ class PartitionInfo:
 class Sample:
     """The partition at an instant (global clock). Cumulative since the episode began.
 
-    acked_bytes, rates_bps: per flow. queue_bytes, busy_ps (time spent sending, ACK frames included):
+    acked_bytes, rates_bps: per flow; a rate is what congestion control lets the flow send of payload, by
+    its rate or by its window in one base RTT. queue_bytes, busy_ps (time spent sending, ACK frames included):
     per port. disturbed: since the last sample a flow retransmitted, timed out, was paused, or a
     one-shot timer fired. remaining_bytes: per flow. horizon_ps: the next known arrival or reroute,
     None if there is none.
