@@ -60,11 +60,14 @@ class Feedback:
     now_ps: flow clock. ack_seq: all bytes before it are acknowledged. next_seq: next byte the sender
     will send. acked_bytes: newly acknowledged. rtt_ps: now minus the send time of the packet that
     caused this ACK. ecn_marked: its echo bit. hops: telemetry of that packet, first switch first
-    (empty unless `telemetry = "int"`; made for this frame, so it may be kept, but not changed); plain tuples, to be unpacked as `ts_ps, tx_bytes, queue_bytes,
-    rate_bps` (`HopRecord`). sent_ps: when that packet was sent.
+    (empty unless `telemetry = "int"`); plain tuples, to be unpacked as `ts_ps, tx_bytes, queue_bytes,
+    rate_bps` (`HopRecord`), in a sequence made for this frame, which may be kept but not changed.
+    hop_ports: empty while all packets of the flow take one path; else a number per record that says
+    which port made it, since only records of one port may be compared.
+    sent_ps: when that packet was sent.
     """
 
-    __slots__ = ("ack_seq", "acked_bytes", "ecn_marked", "hops", "next_seq", "now_ps", "rtt_ps", "sent_ps")
+    __slots__ = ("ack_seq", "acked_bytes", "ecn_marked", "hop_ports", "hops", "next_seq", "now_ps", "rtt_ps", "sent_ps")
 
     def __init__(self) -> None:
         self.now_ps = 0
@@ -75,6 +78,7 @@ class Feedback:
         self.sent_ps = 0
         self.ecn_marked = False
         self.hops: Sequence[tuple[int, int, int, int]] = ()
+        self.hop_ports: tuple[int, ...] = ()
 
 
 class LossKind:

@@ -199,7 +199,10 @@ class Flow:
             path = self.data_router(self.data_key, now_ps, seq)
         packet = self.spare
         if packet is None:
-            return Packet(self, seq, payload, size, path, [] if self.telemetry else None, now_ps - self.skew_ps)
+            packet = Packet(self, seq, payload, size, path, [] if self.telemetry else None, now_ps - self.skew_ps)
+            if self.data_path is None:
+                packet.there = path
+            return packet
         # The object that brought the last ACK is this flow's to use again (benchmarks/NOTES.md).
         self.spare = None
         packet.kind = DATA
@@ -212,6 +215,8 @@ class Flow:
         packet.sent_ps = now_ps - self.skew_ps
         packet.marked = packet.echo = False
         packet.ingress = None
+        if self.data_path is None:
+            packet.there = path
         return packet
 
     def _gap(self, size: int) -> int:
@@ -254,6 +259,8 @@ class Flow:
         fb.ecn_marked = packet.echo
         hops = packet.hops
         fb.hops = () if hops is None else hops
+        if packet.there:
+            fb.hop_ports = tuple(port.index for port in packet.there[1:])
         cca.on_ack(fb)
         self.spare = packet
         rate = cca.rate_bps

@@ -341,7 +341,8 @@ class Network:
             taken = buffer.capacity - buffer.shared_limit
             raise ConfigError(
                 f"switch {node}: reserve and headroom of its {len(buffer.ingresses)} ports take {format_size(taken)} "
-                f"of its {format_size(buffer.capacity)} buffer; raise network.buffer_bytes or lower network.pfc_headroom_bytes"
+                f"of its {format_size(buffer.capacity)} buffer; raise network.buffer_bytes or lower "
+                "network.pfc_headroom_bytes"
             )
 
     def derived(self) -> dict[str, str]:

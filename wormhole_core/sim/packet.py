@@ -13,7 +13,8 @@ class Packet:
     size: bytes on the wire. seq: first payload byte (data) or next byte expected (ACK, NACK).
     payload: payload bytes; an ACK keeps those of the frame it answers. first_seq: on an ACK, seq of
     the data frame it answers. path: egress ports, hop: index of the one it is in. marked: CE bit in
-    this direction, echo: the CE bit the ACK reports. hops: INT records or None. sent_ps: flow clock
+    this direction, echo: the CE bit the ACK reports. hops: INT records or None, there: the ports that
+    made them where packets of a flow take several paths. sent_ps: flow clock
     when the data frame left. enter_ps, start_ps, arrive_ps: entered the present queue, begins to
     leave it, reaches the far end. ingress: port it came in by (buffer accounting), in_headroom:
     bytes of it held in that port's headroom.
@@ -36,6 +37,7 @@ class Packet:
         "seq",
         "size",
         "start_ps",
+        "there",
     )
 
     def __init__(self, flow: Any, seq: int, payload: int, size: int, path: Any, hops: Any, sent_ps: int) -> None:
@@ -47,6 +49,7 @@ class Packet:
         self.path = path
         self.hop = 0
         self.hops = hops
+        self.there: Any = ()
         self.sent_ps = sent_ps
         self.marked = False
         self.echo = False

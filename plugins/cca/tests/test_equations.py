@@ -238,3 +238,20 @@ def test_cnp_interval() -> None:
     other = CnpReceiver(50)
     other.restore(receiver.snapshot(150), 1150)
     assert [other.on_data(1000 + t, False) for t in (170, 180, 190)] == [False, True, False]
+
+
+def test_hpcc_compares_records_of_one_port_where_packets_take_several_paths(make_cca: MakeCca, ack: Ack) -> None:
+    def used(records: list[tuple[tuple[int, ...], tuple[Any, ...]]]) -> int | None:
+        cca = make_cca("hpcc", ai_rate_bps=50_000_000)
+        for i, (ports, hops) in enumerate(records):
+            fb = ack(ack_seq=100_000 * i, next_seq=100_000 * i + 50_000, hops=hops)
+            fb.hop_ports = ports
+            cca.on_ack(fb)
+        return cca.rate_bps
+
+    # Two paths, each at half load; their counters have nothing to do with each other.
+    a = [((1,), (hop(4160 * i, 26_000 * i, 0),)) for i in range(0, 8, 2)]
+    b = [((2,), (hop(4160 * i, 9_000_000 + 26_000 * i, 0),)) for i in range(1, 8, 2)]
+    both = [record for pair in zip(a, b, strict=True) for record in pair]
+    # Seen alone or in turns, each port says that it is half used: no reason to slow down.
+    assert used(both) == used(a) == 100_000_000_000

@@ -38,7 +38,7 @@ class Tally(NamedTuple):
 
 def hpcc_state(cca: Cca, now_ps: int) -> tuple[Any, ...]:
     """u, current rate, stage, update seq."""
-    _, current_bps, stage, utilisation, update_seq, _ = cca.snapshot(now_ps, 0)
+    _, current_bps, stage, utilisation, update_seq, *_ = cca.snapshot(now_ps, 0)
     return (utilisation, current_bps / 1e9, stage, update_seq)
 
 

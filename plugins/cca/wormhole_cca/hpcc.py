@@ -71,8 +71,22 @@ class Hpcc(Cca):
     """One HPCC sender."""
 
     __slots__ = (
-        "_ai_bps", "_base_rtt_ps", "_current_bps", "_eta", "_fast", "_hops", "_line_bps", "_max_stage",
-        "_min_bps", "_queue_weight", "_stage", "_update_seq", "_utilisation", "_variable", "_window_max",
+        "_ai_bps",
+        "_base_rtt_ps",
+        "_current_bps",
+        "_eta",
+        "_fast",
+        "_hops",
+        "_line_bps",
+        "_max_stage",
+        "_min_bps",
+        "_queue_weight",
+        "_seen",
+        "_stage",
+        "_update_seq",
+        "_utilisation",
+        "_variable",
+        "_window_max",
     )  # fmt: skip
 
     telemetry = "int"
@@ -99,6 +113,7 @@ class Hpcc(Cca):
         self._utilisation = 1.0
         self._update_seq: int | None = None
         self._hops: Sequence[tuple[int, int, int, int]] = ()
+        self._seen: dict[int, tuple[int, int, int, int]] = {}
         self.rate_bps = line_bps
         self.window_bytes = self._window_max
 
@@ -122,9 +137,10 @@ class Hpcc(Cca):
         if not (window_done or self._fast):
             return
         hops = fb.hops
+        previous = self._last_of_ports(fb) if fb.hop_ports else self._hops
         highest = -1.0
         tau = 0
-        for (ts, sent, queue, rate), (old_ts, old_sent, old_queue, old_rate) in zip(hops, self._hops):  # noqa: B905
+        for (ts, sent, queue, rate), (old_ts, old_sent, old_queue, old_rate) in zip(hops, previous):  # noqa: B905
             elapsed = ts - old_ts
             if elapsed > 0 and rate == old_rate:
                 used = (sent - old_sent) * 8e12 / elapsed / rate
@@ -165,17 +181,30 @@ class Hpcc(Cca):
         if window_done:
             self._update_seq = fb.next_seq
 
+    def _last_of_ports(self, fb: Feedback) -> list[tuple[int, int, int, int]]:
+        """Packets take several paths: what each of these ports said last, now replaced."""
+        seen, previous = self._seen, []
+        for port, record in zip(fb.hop_ports, fb.hops, strict=True):
+            last = seen.get(port, record)
+            previous.append(last)
+            if record[0] >= last[0]:
+                seen[port] = record
+        return previous
+
     def snapshot(self, now_ps: int, snd_una: int) -> tuple[Any, ...]:
-        """(rate, current rate, stage, utilisation, update seq, hops with time stamps relative to now)."""
+        """(rate, current rate, stage, utilisation, update seq, hops with time stamps relative to now, the
+        same of ports by number where packets take several paths)."""
         hops = tuple((ts - now_ps, sent, queue, rate) for ts, sent, queue, rate in self._hops)
         update_seq = relative(self._update_seq, snd_una)
-        return (self.rate_bps, self._current_bps, self._stage, self._utilisation, update_seq, hops)
+        seen = tuple((port, r[0] - now_ps, *r[1:]) for port, r in sorted(self._seen.items()))
+        return (self.rate_bps, self._current_bps, self._stage, self._utilisation, update_seq, hops, seen)
 
     def restore(self, state: tuple[Any, ...], now_ps: int, snd_una: int) -> None:
         """Inverse of `snapshot`."""
-        self.rate_bps, self._current_bps, self._stage, self._utilisation, update_seq, hops = state
+        self.rate_bps, self._current_bps, self._stage, self._utilisation, update_seq, hops, seen = state
         self._update_seq = relative(update_seq, -snd_una)
         self._hops = tuple((ts + now_ps, sent, queue, rate) for ts, sent, queue, rate in hops)
+        self._seen = {port: (ts + now_ps, sent, queue, rate) for port, ts, sent, queue, rate in seen}
         if self._variable:
             self.window_bytes = self._window_max * self.rate_bps // self._line_bps or 1
 
