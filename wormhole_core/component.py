@@ -182,6 +182,8 @@ def _float(value: Any) -> float:
         if text.count("/") == 1:
             top, bottom = text.split("/")
             number = float(top) / float(bottom)
+        elif text.endswith("%"):
+            number = float(text[:-1]) / 100
         else:
             number = float(text)
         if not math.isfinite(number):

@@ -16,18 +16,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import StalledError
-from ..rng import Stream, stream
+from ..rng import stream
 from .busy import BusyPeriods, Causes, Link, Unit
+from .estimate import CONFIDENCE, Part, error_of
 from .key import fresh_episode, in_canonical_order
-from .resimulation import Resimulation, Stretch, Trial
+from .resimulation import Resimulation
+from .trains import Kind, Train
 
-CONFIDENCE = 0.9
-DRAWS = 400
-FEWEST = 3
-"""Samples it takes to speak of a spread."""
 ENOUGH = 12
 """Trials of trains that draw random numbers; more would hardly narrow the interval."""
 ADVISED = 6
@@ -38,72 +36,9 @@ MOST_CHAINS = 64
 UNKNOWN_SHARE = 0.005
 """Share of the makespan that may go without a sample."""
 EVENTS_PER_HOP = 1.3
-RESOLUTION = 10**6
-"""Intervals are rounded outward to multiples of a millionth."""
 MARGIN = 1.2
 """Of what is asked for over what was estimated to be needed."""
 OVERRUN = 2.0
-
-
-class Train(NamedTuple):
-    """Successive busy periods of a chain that overlap. following: the next of the chain, None at its end."""
-
-    links: tuple[Link, ...]
-    following: Link | None
-
-    @property
-    def begin_ps(self) -> int:
-        """When it began in the run."""
-        return self.links[0].unit.start_ps
-
-    @property
-    def span_ps(self) -> int:
-        """From its beginning to that of what follows, or to its end."""
-        end = self.links[-1].unit.end_ps if self.following is None else self.following.unit.start_ps
-        return end - self.begin_ps
-
-
-class Kind:
-    """Trains that are the same at packet level, and what their trials gave."""
-
-    def __init__(self, train: Train, classes: list[Any]) -> None:
-        self.train, self.classes = train, classes
-        self.count = 0
-        self.length = self._shortest()
-        self.trials: list[Trial] = []
-        self.exact = all(link.unit.exact for link in train.links)
-        self.drew = any(link.unit.drew for link in train.links)
-
-    def _shortest(self) -> int:
-        """Busy periods from the first on, such that there are samples of every class."""
-        need = {c: min(FEWEST, self.classes.count(c)) for c in self.classes}
-        for length, c in enumerate(self.classes, 1):
-            need[c] -= 1
-            if all(left <= 0 for left in need.values()):
-                return length
-        return len(self.classes)
-
-    def stretch(self, causes: Causes) -> Stretch:
-        """What is simulated of it."""
-        links, n = self.train.links, self.length
-        return Stretch(links[:n], links[n] if n < len(links) else self.train.following, causes)
-
-    def value_ps(self, trial: Trial) -> float:
-        """Time the simulated part took in a trial."""
-        if trial.next_ps is None:
-            return trial.ends_ps[-1] - trial.begins_ps[0]
-        return trial.next_ps - trial.begins_ps[0]
-
-    @property
-    def settled(self) -> bool:
-        """Whether more trials would give the same."""
-        values = [self.value_ps(t) for t in self.trials]
-        return bool(values) and (not self.trials[0].random or (len(values) > 1 and len(set(values)) == 1))
-
-    @property
-    def known(self) -> bool:
-        """Whether there are enough trials."""
-        return self.exact or self.settled or len(self.trials) >= FEWEST
 
 
 class Audit:
@@ -112,8 +47,16 @@ class Audit:
     make(seed): a `Resimulation` of the run's network.
     """
 
-    def __init__(self, busy: BusyPeriods, make: Callable[[int], Resimulation], *, fraction: float, events: int,
-                 frame_hops: int, seed: int) -> None:
+    def __init__(
+        self,
+        busy: BusyPeriods,
+        make: Callable[[int], Resimulation],
+        *,
+        fraction: float,
+        events: int,
+        frame_hops: int,
+        seed: int,
+    ) -> None:
         self.busy, self.make, self.seed = busy, make, seed
         self.run_events = events
         self.budget = int(fraction * events)
@@ -122,6 +65,8 @@ class Audit:
         self.kinds: dict[Any, Kind] = {}
         self.first: list[Kind] = []
         """Those on the critical chain."""
+        self._simulation: Resimulation | None = None
+        self._given_up = False
         self._keys: dict[int, Any] = {}
         self._costs: dict[int, int] = {}
 
@@ -148,12 +93,12 @@ class Audit:
         missing = self._missing(trains, chains, makespan - begin)
         if missing:
             return self.refused(missing)
-        return self._estimate(trains, chains, makespan, begin)
+        return self._estimate(trains, makespan)
 
     def _chains(self, units: Sequence[Unit]) -> list[list[Link]]:
         ends = sorted(((u.end_ps, -u.number, u) for u in units), key=lambda e: e[:2], reverse=True)
         last, begin = ends[0][0], min(u.start_ps for u in units)
-        near = [u for end, _, u in ends[:MOST_CHAINS * 4] if last - end <= NEAR_END * (last - begin)]
+        near = [u for end, _, u in ends[: MOST_CHAINS * 4] if last - end <= NEAR_END * (last - begin)]
         chains: list[list[Link]] = []
         passed: set[int] = set()
         for unit in near:
@@ -178,7 +123,10 @@ class Audit:
         keys = [self._key(link.unit) for link in train.links]
         classes = list(zip(keys, [None, *keys[:-1]], strict=True))
         after = [*train.links[1:], train.following]
-        waits = [None if link is None else (self._places(unit.unit, link), link.wait_ps) for unit, link in zip(train.links, after, strict=True)]
+        waits = [
+            None if link is None else (self._places(before.unit, link), link.wait_ps)
+            for before, link in zip(train.links, after, strict=True)
+        ]
         kind = self.kinds.setdefault((tuple(keys), tuple(waits)), Kind(train, classes))
         kind.count += 1
         kind.exact = kind.exact and all(link.unit.exact for link in train.links)
@@ -187,9 +135,9 @@ class Audit:
     def _key(self, unit: Unit) -> Any:
         known = self._keys.get(unit.number)
         if known is None:
-            flights = in_canonical_order(unit.flights)  # type: ignore[arg-type]
+            flights: Any = in_canonical_order(unit.flights)  # type: ignore[arg-type]
             starts = tuple(f.start_ps - unit.start_ps for f in flights)
-            known = fresh_episode(flights, b"").key, starts if any(starts) else None  # type: ignore[arg-type]
+            known = fresh_episode(flights, b"").key, starts if any(starts) else None
             self._keys[unit.number] = known
         return known
 
@@ -235,17 +183,16 @@ class Audit:
 
     def _try(self, kind: Kind) -> None:
         expected = kind.trials[0].events if kind.trials else self._cost(kind, kind.length)
-        if self.spent + expected > self.budget:
+        if self._given_up or self.spent + expected > self.budget:
             return
-        if not hasattr(self, "_simulation"):
-            self._simulation: Resimulation | None = self.make(stream(self.seed, "audit").bits() >> 1)
         if self._simulation is None:
-            return
-        before = self._simulation.motion.env.executed
+            self._simulation = self.make(stream(self.seed, "audit").bits() >> 1)
+        env = self._simulation.motion.env
+        before = env.executed
         trial = self._simulation.run(kind.stretch(self.causes), max(int(OVERRUN * expected), self.budget - self.spent))
-        self.spent += self._simulation.motion.env.executed - before
+        self.spent += env.executed - before
         if trial is None:
-            self._simulation = None
+            self._given_up = True
             return
         kind.trials.append(trial)
 
@@ -264,19 +211,10 @@ class Audit:
                 return "what ended almost as late has too few samples"
         return ""
 
-    def _estimate(self, trains: list[list[tuple[Train, Kind]]], chains: list[list[Link]], makespan: int, begin: int) -> dict[str, Any]:
+    def _estimate(self, trains: list[list[tuple[Train, Kind]]], makespan: int) -> dict[str, Any]:
         pools = self._pools()
-        draws = stream(self.seed, "audit", "draws")
         parts = [self._parts(chain, pools) for chain in trains if all(k.known for _, k in chain) or chain is trains[0]]
-        errors = []
-        for _ in range(DRAWS):
-            means: dict[Any, tuple[float, float]] = {}
-            end = max(sum(part.draw(means, draws) for part in chain) for chain in parts)
-            errors.append((makespan - end) / (end - begin))
-        errors.sort()
-        tail = (1 - CONFIDENCE) / 2
-        low, high = errors[int(tail * DRAWS)], errors[min(DRAWS - 1, int((1 - tail) * DRAWS))]
-        middle = (errors[DRAWS // 2 - 1] + errors[DRAWS // 2]) / 2
+        middle, low, high = error_of(makespan, parts, stream(self.seed, "audit", "draws"))
         text = (
             f"Audit: the makespan is {middle:+.3%} off packet mode's ({low:+.3%} to {high:+.3%} with {CONFIDENCE:.0%} "
             f"confidence), from {self.samples} busy periods simulated again."
@@ -325,13 +263,15 @@ class Audit:
         """Busy periods simulated again."""
         return sum(len(k.trials) * k.length for k in self.kinds.values())
 
-    def _record(self, error: float | None, interval: tuple[float, float] | None, text: str, needed: int | None = None) -> dict[str, Any]:
+    def _record(
+        self, error: float | None, interval: tuple[float, float] | None, text: str, needed: int | None = None
+    ) -> dict[str, Any]:
         simulated = {key for k in self.kinds.values() if k.trials for key, _ in k.classes[: k.length]}
         on_chain = {key for k in self.first for key, _ in k.classes}
         return {
             "estimated": error is not None,
             "makespan_error": None if error is None else round(error, 7),
-            "interval": None if interval is None else [outward(interval[0], -1), outward(interval[1], 1)],
+            "interval": None if interval is None else list(interval),
             "confidence": CONFIDENCE,
             "samples": self.samples,
             "entries": len(simulated),
@@ -348,7 +288,7 @@ class Audit:
             return self._record(None, None, f"Audit: not estimated, {why}.")
         percent = self._percent(MARGIN * sum(self._needed(kind) for kind in self.kinds.values()))
         text = f"Audit: not estimated, {why}; --audit {percent}% would do, as far as one can tell."
-        return self._record(None, None, text, percent * self.run_events // 100)
+        return self._record(None, None, text, -(-percent * self.run_events // 100))
 
     def _needed(self, kind: Kind) -> int:
         """Events that enough trials of a kind take, about."""
@@ -364,35 +304,3 @@ class Audit:
         percent = 100 * events / max(1, self.run_events)
         unit = 10 ** max(0, int(math.log10(max(1.0, percent))) - 1)
         return math.ceil(percent / unit) * unit
-
-
-class Part(NamedTuple):
-    """Something that occurs `count` times on a chain and of which there are samples; one sample: certain."""
-
-    key: Any
-    samples: list[float]
-    count: int
-
-    def draw(self, means: dict[Any, tuple[float, float]], draws: Stream) -> float:
-        """The time all occurrences take together, drawn; means: (mean, deviation) by key in this draw."""
-        n = len(self.samples)
-        middle = sum(self.samples) / n
-        if n == 1:
-            return self.count * middle
-        known = means.get(self.key)
-        if known is None:
-            squares = sum((x - middle) ** 2 for x in self.samples)
-            deviation = math.sqrt(squares / sum(normal(draws) ** 2 for _ in range(n - 1))) if squares else 0.0
-            known = means[self.key] = middle + deviation / math.sqrt(n) * normal(draws), deviation
-        mean, deviation = known
-        return self.count * mean + math.sqrt(self.count) * deviation * normal(draws)
-
-
-def outward(share: float, side: int) -> float:
-    """Rounded away from the middle to the digits that are told."""
-    return side * math.ceil(side * share * RESOLUTION) / RESOLUTION
-
-
-def normal(draws: Stream) -> float:
-    """A standard normal number (Box and Muller, 1958)."""
-    return math.sqrt(-2 * math.log(1 - draws.uniform())) * math.cos(2 * math.pi * draws.uniform())

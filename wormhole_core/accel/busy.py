@@ -13,13 +13,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import attrs
+
 from ..contracts.workload import Compute, Transfer, Workload
 
 SWEEP = 1024
 MOST_PENDING = 4096
 
 
-class Flight(NamedTuple):
+@attrs.frozen(eq=False)
+class Flight:
     """A finished flow of a busy period. start_ps: absolute; done_ps: when what waited for it could go on;
     end_ps: its last ACK."""
 
@@ -61,7 +64,7 @@ class Unit:
 class BusyPeriods:
     """Told of partitions as they are formed; afterwards `units` are complete.
 
-    Memory: a tuple of eight words per flow, beside its plan. receiver: a transfer is done when its
+    Memory: four words per flow, beside its plan. receiver: a transfer is done when its
     receiver has it all, not when the sender knows.
     """
 

@@ -93,7 +93,9 @@ class _Nothing(Workload):
 class Resimulation(Simulation):
     """A packet-level simulation that runs stretches."""
 
-    def __init__(self, graph: Any, config: Any, *, make_cca: Any, routing: Any, seed: int, no_progress_ps: int | None = None) -> None:
+    def __init__(
+        self, graph: Any, config: Any, *, make_cca: Any, routing: Any, seed: int, no_progress_ps: int | None = None
+    ) -> None:
         self._streams: list[Stream] = []
         self._todo: Stretch | None = None
 
@@ -102,7 +104,9 @@ class Resimulation(Simulation):
             return make_cca(info, rng)
 
         config = attrs.evolve(config, link_failures=())
-        super().__init__(graph, config, make_cca=make, routing=routing, workload=_Nothing(), seed=seed, no_progress_ps=no_progress_ps)
+        super().__init__(
+            graph, config, make_cca=make, routing=routing, workload=_Nothing(), seed=seed, no_progress_ps=no_progress_ps
+        )  # fmt: skip
         self._serial = 0
         self._receiver = config.dependency == "receiver"
 
@@ -140,7 +144,7 @@ class Resimulation(Simulation):
             if env.executed - executed > limit_events:
                 return None
             if env.advance(SLICE, env._now + self.no_progress_ps) and self._left:
-                moved = sum(f.snd_una for f in self.motion.flows.values()), self._left, int(env.peek() < env._now + self.no_progress_ps)
+                moved = sum(f.snd_una for f in self.motion.flows.values()), self._left, len(self._due)
                 if moved == before:
                     raise StalledError(self._stall_text("nothing moved"))
                 before = moved

@@ -41,6 +41,9 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--memo", metavar="FILE", help="keep remembered episodes in this file (SQLite) for later runs")
     how.add_argument("--no-memo", action="store_true", help="remember nothing")
     how.add_argument("--fast-forward", metavar="NAME", help="rule for skipping steady states; off: skip nothing")
+    how.add_argument(
+        "--audit", metavar="SHARE", help="afterwards, estimate the error by simulating a sample again: 10%%, 400%%"
+    )
     how.add_argument("--seed", type=int, metavar="N", help="seed of all random streams")
     how.add_argument(
         "--lenient", action="store_true", help="run what is there if a file has fewer rows than it declares"
@@ -121,6 +124,8 @@ def _apply_acceleration(experiment: Experiment, args: argparse.Namespace) -> Non
     if args.fast_forward:
         origin = Origin(text=f"--fast-forward {args.fast_forward}")
         experiment.set("acceleration.fast_forward", args.fast_forward, origin)
+    if args.audit is not None:
+        experiment.set("acceleration.audit", args.audit, Origin(text=f"--audit {args.audit}"))
 
 
 def _file_or_plugin(value: str, kind: str, plugins: Plugins) -> Mapping[str, Any]:

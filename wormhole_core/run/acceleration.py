@@ -5,6 +5,7 @@
     memo = "memory"             # or "none", or a table: {plugin = "sqlite", path = "memo.sqlite"}
     fast_forward = "settled"    # or "off", "none"
     tails = true
+    audit = "50%"               # afterwards, simulate a sample again and estimate the error
     quantum_ps = 0
 
 The section may stand in an experiment that is run in packet mode: it is checked, and has no effect.
@@ -44,6 +45,9 @@ class Switches:
     quantum_ps: int = non_negative(default=0)
     """Approximate matching: flows ready within so much of each other count as starting together, sizes
     that differ by less than a packet as equal. 0: matches are exact."""
+    audit: float = non_negative(default=0.0)
+    """Events to spend after the run on estimating how far its makespan is from packet mode's, as a share
+    of the run's own: 10%, or 4 for four times as many. 0: no estimate."""
 
 
 @attrs.frozen(kw_only=True)

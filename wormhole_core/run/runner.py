@@ -125,6 +125,7 @@ def accelerated(parts: Parts, stack: ExitStack) -> dict[str, Any]:
         "coarsen": acceleration.coarsen(),
         "tails": acceleration.switches.tails,
         "quantum_ps": acceleration.switches.quantum_ps,
+        "audit": acceleration.switches.audit,
         "dynamics": acceleration.dynamics(parts.dynamics),
     }
 
