@@ -22,7 +22,7 @@ def shape_of(members: Sequence[Any], ports: Sequence[Any]) -> tuple[Any, ...]:
     labels = {port: label for label, port in enumerate(ports)}
     return tuple(
         (
-            tuple(labels[port] for port in m.plan.path), tuple(labels[port] for port in m.plan.back),
+            tuple(labels[port] for port in m.plan.path), tuple(labels[port] for port in m.ports[len(m.plan.path) :]),
             m.transfer.size_bytes, m.plan.info.line_rate_bps,
         )
         for m in members

@@ -259,7 +259,7 @@ def growth_unseen(partition: Partition, frame_bytes: int, ack_bytes: int) -> lis
     data: dict[Any, set[Any]] = {}
     acks: dict[Any, set[Any]] = {}
     for member in partition.members:
-        for path, feeders in ((member.plan.path, data), (member.plan.back, acks)):
+        for path, feeders in ((member.plan.path, data), (member.ports[len(member.plan.path) :], acks)):
             for feeder, port in pairwise(path):
                 feeders.setdefault(port, set()).add(feeder)
     unseen = []
