@@ -18,6 +18,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .members import Member
+from .partitions import Coarsen, components
+
+KNOWN_STARTS = 4096
+"""Starts kept; when there are more, all are forgotten."""
 
 
 class Episode:
@@ -33,7 +37,7 @@ class Episode:
 
 def in_canonical_order(members: Sequence[Member]) -> list[Member]:
     """Members by the index of the port they send by, then by flow index."""
-    return sorted(members, key=lambda m: (m.plan.path[0].index, m.index))
+    return sorted(members, key=lambda m: (m.plan.path[0].index, m.plan.index))
 
 
 def fresh_episode(members: Sequence[Member], dynamics: bytes, size_unit: int = 1) -> Episode:
@@ -48,7 +52,10 @@ def fresh_episode(members: Sequence[Member], dynamics: bytes, size_unit: int = 1
     for member in members:
         plan = member.plan
         there = tuple(labels.setdefault(port, len(labels)) for port in plan.path)
-        back = tuple(labels.setdefault(port, len(labels)) for port in plan.back)
+        if plan.lane:
+            back: tuple[Any, ...] = ("lane", *((port.rate_bps, port.delay_ps) for port in plan.back))
+        else:
+            back = tuple(labels.setdefault(port, len(labels)) for port in plan.back)
         info = plan.info
         flows.append((
             there, back, info.line_rate_bps, info.base_rtt_ps, info.bdp_bytes, info.hops, info.size_bytes,
@@ -66,6 +73,38 @@ def fresh_episode(members: Sequence[Member], dynamics: bytes, size_unit: int = 1
     order = sorted(range(len(ports)), key=lambda label: ports[label].index)
     text = repr((flows, facts, order)).encode()
     return Episode(hashlib.blake2b(text, digest_size=32, key=dynamics[:64]).digest(), ports, list(switches))
+
+
+class Starts:
+    """Splits flows that start together into episodes. What starts on the same ports with the same sizes
+    is split the same way under the same keys, so that is worked out once: in training the same few
+    starts come for ever. (Routes, and what congestion control is told, follow from ports and sizes.)
+    """
+
+    def __init__(self, dynamics: bytes, size_unit: int, coarsen: Coarsen) -> None:
+        self.dynamics, self.size_unit, self.coarsen = dynamics, size_unit, coarsen
+        self._known: dict[Any, list[tuple[list[int], Episode]]] = {}
+
+    def episodes(self, members: Sequence[Member]) -> list[tuple[list[Member], Episode]]:
+        """Members of each episode in canonical order, with its key; episodes by their first flow index."""
+        members = in_canonical_order(members)
+        what: list[Any] = []
+        for member in members:
+            plan = member.plan
+            what += plan.path, plan.back, plan.transfer.size_bytes
+        start = tuple(what)
+        known = self._known.get(start)
+        if known is None:
+            known = []
+            places = {id(member): place for place, member in enumerate(members)}
+            for part in components(members, self.coarsen):
+                episode = fresh_episode(part, self.dynamics, self.size_unit)
+                known.append(([places[id(member)] for member in part], episode))
+            if len(self._known) >= KNOWN_STARTS:
+                self._known.clear()
+            self._known[start] = known
+        found = [([members[place] for place in order], episode) for order, episode in known]
+        return found if len(found) == 1 else sorted(found, key=lambda one: min(m.index for m in one[0]))
 
 
 def variant_key(key: bytes, seed: int, variant: int) -> bytes:

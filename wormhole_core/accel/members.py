@@ -54,11 +54,11 @@ class Member:
 
     @property
     def ports(self) -> tuple[Any, ...]:
-        """Ports of its data and ACK paths."""
+        """Ports where it can meet others: of its data path and, unless ACKs have a lane, of its ACK path."""
         flow = self.flow
         if flow is not None:
-            return (flow.data_path or ()) + (flow.ack_path or ())
-        return self.plan.path + self.plan.back
+            return (flow.data_path or ()) + (() if self.plan.lane else flow.ack_path or ())
+        return self.plan.shared_ports
 
     def ack_latency_ps(self, ack_bytes: int) -> int:
         """How long an ACK takes back through empty queues."""

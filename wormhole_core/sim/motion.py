@@ -137,8 +137,9 @@ class Motion(ABC):
         nic.pump(now)
 
     def ports_of(self, flow: Flow) -> tuple[Any, ...]:
-        """Ports of a flow's fixed paths."""
-        return (flow.data_path or ()) + (flow.ack_path or ())
+        """Ports of a flow's fixed paths where it can meet others (ACKs on a lane meet nobody)."""
+        back = None if self.network.lane else flow.ack_path
+        return (flow.data_path or ()) + (back or ())
 
     def _completed(self, flow: Flow, now_ps: int) -> None:
         del self.flows[flow.index]
@@ -169,7 +170,8 @@ class Motion(ABC):
             for node in (a, b):
                 network.ports[node, link].kill(now)
         for flow in list(self.flows.values()):
-            if flow.index in last_ways or any(p.down for p in self.ports_of(flow)):
+            used = (*(flow.data_path or ()), *(flow.ack_path or ()))
+            if flow.index in last_ways or any(p.down for p in used):
                 self.reroute(flow, now, last_ways.get(flow.index))
 
     def reroute(self, flow: Flow, now_ps: int, last_way: tuple[Any, Any] | None = None) -> None:

@@ -28,7 +28,9 @@ TELEMETRY_BYTES = {"none": 0, "timestamp": 8, "int": 42}
 
 @attrs.define(eq=False)
 class FlowPlan:
-    """A flow before it exists: its keys, ports there and back, what its CCA is told, its ideal FCT."""
+    """A flow before it exists: its keys, ports there and back, what its CCA is told, its ideal FCT.
+
+    lane: its ACKs have a lane of their own, so that it shares only the ports of its path."""
 
     index: int
     transfer: Transfer
@@ -38,6 +40,12 @@ class FlowPlan:
     back: tuple[Any, ...]
     info: FlowInfo
     ideal_fct_ps: int
+    lane: bool
+
+    @property
+    def shared_ports(self) -> tuple[Any, ...]:
+        """Ports where it can meet others."""
+        return self.path if self.lane else self.path + self.back
 
 
 class Network:
@@ -48,15 +56,17 @@ class Network:
     ) -> None:
         check_graph(graph, "topology")
         self.graph, self.config, self.seed = graph, config, seed
+        self.lane = config.acks == "lane"
         self.make_cca, self.routing, self.per_flow = make_cca, routing, per_flow
         self.routes = Routes(graph)
         self.hosts: tuple[int, ...] = tuple(graph.graph["hosts"])
+        self._host_set = frozenset(self.hosts)
         self.ports: dict[tuple[int, int], Any] = {}
         self.port_list: list[Any] = []
         self.sports: dict[tuple[int, int], int] = {}
         self.choices_made = 0
         # What was worked out for flows before: kept, because in training the same pairs talk for ever.
-        self._only_paths: dict[tuple[int, int], tuple[Any, ...]] = {}
+        self._only_paths: dict[tuple[int, int, tuple[int, ...] | None], tuple[Any, ...]] = {}
         self._infos: dict[Any, FlowInfo] = {}
         self._ideals: dict[Any, int] = {}
         self.alpha_rate_bps = self._nic_rate(self.hosts[0])
@@ -138,6 +148,9 @@ class Network:
 
     def check_transfer(self, transfer: Transfer) -> None:
         """Raise ConfigError unless both ends are hosts of this network and the size is positive."""
+        src, dst, known = transfer.src, transfer.dst, self._host_set
+        if src in known and dst in known and src != dst and transfer.size_bytes > 0:
+            return
         kinds = self.graph.nodes
         for role, node in (("source", transfer.src), ("destination", transfer.dst)):
             if node not in kinds:
@@ -186,18 +199,17 @@ class Network:
         ideal = self._ideals.get(ideal_of)
         if ideal is None:
             ideal = self._ideals[ideal_of] = self.ideal_fct_ps(transfer.size_bytes, path, back)
-        return FlowPlan(index, transfer, key, back_key, path, back, info, ideal)
+        return FlowPlan(index, transfer, key, back_key, path, back, info, ideal, self.lane)
 
     def _path(self, key: FlowKey, pinned: tuple[int, ...] | None, now_ps: int) -> tuple[Any, ...]:
-        """Ports a flow's packets use; kept per pair of hosts where nothing had to be chosen."""
-        ends = (key.src, key.dst)
-        if pinned is None:
-            known = self._only_paths.get(ends)
-            if known is not None:
-                return known
+        """Ports a flow's packets use; kept per pair of hosts, or pinned path, where nothing had to be chosen."""
+        ends = key.src, key.dst, pinned
+        known = self._only_paths.get(ends)
+        if known is not None:
+            return known
         choices = self.choices_made
         path = self.ports_along(key.src, self.hops_for(key, pinned, now_ps, 0))
-        if pinned is None and choices == self.choices_made:
+        if choices == self.choices_made:
             self._only_paths[ends] = path
         return path
 
