@@ -13,7 +13,7 @@ import attrs
 import pytest
 
 from wormhole_core import add_link, add_switch, new_graph
-from wormhole_core.accel import book, leaders, player, skipper
+from wormhole_core.accel import book, leaders, player, skipper, tails
 from wormhole_core.builtin.forward_rate_window import RateWindow
 
 GBPS = 10**9
@@ -259,3 +259,40 @@ def test_copies_get_other_luck_with_another_seed(lab):
     memo = lab.memo()
     times = [lab.worm(attrs.evolve(case, seed=seed), memo=memo).times for seed in (1, 2, 1)]
     assert times[0] != times[1]
+
+
+# --- what is not a tail ---
+
+
+def overlapping(lab: Any, gap_ps: int) -> Any:
+    """A flow into a receiver and, while it lasts, another: each known from when it was alone."""
+    flows: list[Any] = []
+
+    def add(src: int, start_ps: int) -> None:
+        flows.append(lab.flow(len(flows), src, 1, 200_000, start_ps))
+
+    for turn in range(6):
+        add(0 if turn < 3 else 2, turn * 1000 * US)
+    for turn in range(6, 9):
+        add(0, turn * 1000 * US)
+        add(2, turn * 1000 * US + gap_ps)
+    return lab.case(lambda: lab.stars(1, 4), flows)
+
+
+@pytest.mark.parametrize("gap", [12 * US, 16 * US, 18 * US])
+def test_data_under_way_is_no_tail(lab, monkeypatch, gap):
+    """A flow that ends within three RTTs but still sends shares the port with what starts."""
+    case = overlapping(lab, gap)
+    base = lab.packet(case)
+    assert worst(lab.worm(case, memo=lab.memo(), tails=True), base) < 0.001
+    monkeypatch.setattr(tails, "TAIL_SHARE", 1.0)
+    assert worst(lab.worm(case, memo=lab.memo(), tails=True), base) > 0.01
+
+
+def test_short_steps_have_no_tails(lab, monkeypatch):
+    """Every step of a ring gains the time of an ACK: little, unless the steps are short; the sign repeats."""
+    case = ring(lab, 8, 1000)
+    base = lab.packet(case)
+    assert abs(lab.worm(case, memo=lab.memo(), tails=True).makespan / base.makespan - 1) < 0.001
+    monkeypatch.setattr(tails, "TAIL_SHARE", 1.0)
+    assert abs(lab.worm(case, memo=lab.memo(), tails=True).makespan / base.makespan - 1) > 0.0025
