@@ -203,3 +203,25 @@ def test_partitions_touched_do_not_grow_with_the_network(lab, monkeypatch):
         return count - stars
 
     assert looked_at(2) == looked_at(60)
+
+
+@pytest.mark.parametrize("seed", [2, 4, 9, 13])
+def test_run_in_slices(lab, seed):
+    """Stopped at any time, everything has the packet state of that time; the end is the same."""
+    from wormhole_core.accel.simulation import WormholeSimulation
+
+    case = lab.random_case(seed)
+    base = lab.packet(case)
+    run = lab.make(WormholeSimulation, case, dynamics=b"test", tails=False, memo=lab.memo())
+    packets = lab.make(lab.packet(case).simulation.__class__, case)
+    step = base.makespan // 23 + 1
+    until = 0
+    while not run.simulation.finished:
+        until += step
+        for sim in (run.simulation, packets.simulation):
+            while not sim.advance(997, until):
+                pass
+        mine, theirs = run.simulation.counters, packets.simulation.counters
+        assert (mine.flows_finished, mine.bytes_acked) == (theirs.flows_finished, theirs.bytes_acked)
+    assert run.times == base.times and run.links == base.links
+    run.assert_clean()
