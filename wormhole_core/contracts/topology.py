@@ -22,30 +22,42 @@ import networkx as nx
 from ..errors import ConfigError
 
 Graph: TypeAlias = nx.MultiGraph
+MAX_NODES = 2_000_000
+MAX_LINKS = 8_000_000
+"""More would fill the memory of any machine this is likely to run on before it is refused by it."""
 
 
 def new_graph(hosts: int) -> Graph:
-    """An empty graph with hosts 0..hosts-1 in rank order."""
+    """An empty graph with hosts 0..hosts-1 in rank order. Raises ConfigError beyond `MAX_NODES`."""
+    _refuse_more(hosts, MAX_NODES, "hosts")
     graph = nx.MultiGraph(hosts=tuple(range(hosts)))
     graph.add_nodes_from(range(hosts), kind="host")
     return graph
 
 
 def add_switch(graph: Graph, tier: int = 1, **attributes: object) -> int:
-    """Add a switch with the next free id; returns the id."""
+    """Add a switch with the next free id; returns the id. Raises ConfigError beyond `MAX_NODES`."""
     node: int = graph.number_of_nodes()
+    _refuse_more(node + 1, MAX_NODES, "hosts and switches")
     graph.add_node(node, kind="switch", tier=tier, **attributes)
     return node
 
 
 def add_link(graph: Graph, a: int, b: int, rate_bps: int, delay_ps: int, loss: float = 0.0) -> int:
-    """Add a full-duplex link with the next link index; returns the index."""
+    """Add a full-duplex link with the next link index; returns the index. Raises ConfigError beyond
+    `MAX_LINKS`."""
     # Counting edges costs time in proportion to the graph: 10,000 hosts would take minutes.
     known = graph.graph.get("links")
     index: int = graph.number_of_edges() if known is None else known
+    _refuse_more(index + 1, MAX_LINKS, "links")
     graph.graph["links"] = index + 1
     graph.add_edge(a, b, key=index, rate_bps=rate_bps, delay_ps=delay_ps, loss=loss, link_index=index)
     return index
+
+
+def _refuse_more(count: int, most: int, what: str) -> None:
+    if count > most:
+        raise ConfigError(f"a topology of {count} {what} or more is too large, at most {most} are simulated; reduce it")
 
 
 def check_graph(graph: Graph, owner: str) -> None:

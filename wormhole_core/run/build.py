@@ -89,6 +89,7 @@ def build(experiment: Experiment, plugins: Any) -> Parts:
     acceleration = read_acceleration(experiment, plugins, run.mode == "wormhole", choose_nested)
     graph = topology.build(stream(run.seed, "topology"))
     check_graph(graph, f"topology {topology.name!r}")
+    _check_failures(experiment, network, graph)
     hosts = tuple(graph.graph["hosts"])
     built_workload = workload.build(hosts, stream(run.seed, "workload"), *_extras(workload, graph))
     choices = (topology, workload, cca, routing, *observers, *acceleration.choices)
@@ -100,6 +101,14 @@ def build(experiment: Experiment, plugins: Any) -> Parts:
         used=tuple((choice.kind, choice.name) for choice in choices),
         notes=(*graph.graph.get("notes", ()), *getattr(built_workload, "notes", ())),
     )  # fmt: skip
+
+
+def _check_failures(experiment: Experiment, network: NetworkConfig, graph: Graph) -> None:
+    for _, a, b in network.link_failures:
+        if not graph.has_edge(a, b):
+            raise experiment.origin("network", "link_failures").error(
+                f"link_failures names a link {a}-{b} that the topology does not have; name two nodes it joins"
+            )
 
 
 def run_config(experiment: Experiment) -> RunConfig:

@@ -50,7 +50,8 @@ class RunConfig:
     stop_ps: int | None = optional()
     """Simulated time at which to stop, finished or not."""
     no_progress_ps: int | None = optional()
-    """Give up when no byte moves for this long in simulated time with work left."""
+    """Give up when no byte moves for this long in simulated time with work left. Derived: 1 s, more
+    where the slowest link takes as long for a hundred frames."""
     start_jitter_ps: int = non_negative(default=0)
     """Start times are moved by up to this much (drawn from the seed)."""
     lenient: bool = False

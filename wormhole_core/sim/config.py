@@ -2,19 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
 
 from ..component import between, non_negative, one_of, optional, positive
+from ..units import PS_PER_US, parse_rate_bps, parse_size_bytes, parse_time_ps
+
+MIN_RTO_PS = PS_PER_US
+"""Shorter timeouts expire many times before any answer can be there."""
+_FAILURE = 'entries like ["1ms", 3, 5]: the time, and the two nodes of the link'
+_THRESHOLDS = 'entries like "100Gbps" = ["400kB", "1600kB", 0.2]: kmin, kmax and the probability at kmax'
+
+
+def _failures(value: Any) -> Any:
+    """(time_ps, node a, node b) each; raises ValueError."""
+    if isinstance(value, str) or isinstance(value, Mapping) or not isinstance(value, Iterable):
+        raise ValueError(f"link_failures must have {_FAILURE}; got {value!r}")
+    failures = []
+    for entry in value:
+        match entry:
+            case [time, int(a), int(b)] if not isinstance(a, bool) and not isinstance(b, bool):
+                time_ps = parse_time_ps(time)
+                if time_ps < 0:
+                    raise ValueError(f"link_failures: a link cannot fail at {time!r}; times must be at least 0")
+                failures.append((time_ps, a, b))
+            case _:
+                raise ValueError(f"link_failures must have {_FAILURE}; got {entry!r}")
+    return tuple(failures)
+
+
+def _thresholds(value: Any) -> Any:
+    """rate_bps -> (kmin_bytes, kmax_bytes, pmax); raises ValueError."""
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise ValueError(f"ecn_map must be a table with {_THRESHOLDS}; got {value!r}")
+    ports = {}
+    for rate, entry in value.items():
+        match entry:
+            case [low, high, int() | float() as pmax] if not isinstance(pmax, bool):
+                kmin, kmax, rate_bps = parse_size_bytes(low), parse_size_bytes(high), parse_rate_bps(rate)
+                if not (0 <= kmin <= kmax and 0 <= pmax <= 1 and rate_bps > 0):
+                    raise ValueError(
+                        f"ecn_map: {rate} = {entry!r} needs a rate above 0, 0 <= kmin <= kmax, and 0 <= pmax <= 1"
+                    )
+                ports[rate_bps] = kmin, kmax, pmax
+            case _:
+                raise ValueError(f"ecn_map must have {_THRESHOLDS}; got {rate} = {entry!r}")
+    return ports
+
+
+def _rto_is_sensible(_instance: Any, _attribute: Any, value: int | None) -> None:
+    if value is not None and value < MIN_RTO_PS:
+        raise ValueError(f"rto_ps must be at least 1us, got {value} ps")
 
 
 @attrs.frozen(kw_only=True)
 class NetworkConfig:
     """Options of the packet model; None means derived from rates and delays (and then printed).
 
-    Sizes are bytes on the wire unless said otherwise. `ecn_map` and `loss` come from imported files.
+    Sizes are bytes on the wire unless said otherwise. `ecn_map` and `link_failures` may come from imported files.
     """
 
     payload_bytes: int = positive(default=1000)
@@ -34,7 +83,7 @@ class NetworkConfig:
     """Per ingress port; derived: enough for what is on the wire when a pause is sent."""
     pfc_headroom_rule: str = one_of("derived", "three-delays", default="derived")
     """"three-delays": rate x delay x 3, as the reference simulator."""
-    pfc_alpha_shift: int = attrs.field(default=3)
+    pfc_alpha_shift: int = between(-30, 30, default=3)
     """Dynamic threshold = free shared buffer / 2**shift for ports at the hosts' rate; one power of
     two larger per doubling of the port rate."""
     pfc_resume_offset_bytes: int = non_negative(default=3072)
@@ -46,7 +95,7 @@ class NetworkConfig:
     ecn_pmax: float = between(0.0, 1.0, default=0.2)
     ecn_scales_with_rate: bool = True
     """True: the two thresholds are meant at 100 Gbps and scale with each port's rate."""
-    ecn_map: Mapping[int, tuple[int, int, float]] | None = None
+    ecn_map: Mapping[int, tuple[int, int, float]] | None = attrs.field(default=None, converter=_thresholds)
     """rate_bps -> (kmin_bytes, kmax_bytes, pmax); overrides the three fields above."""
 
     int_tx_unit_bytes: int = positive(default=1)
@@ -68,12 +117,12 @@ class NetworkConfig:
     reliability: str = one_of("derived", "go-back-n", "selective-repeat", default="derived")
     """Derived: "go-back-n" where a flow stays on its path; "selective-repeat" for routings that choose
     per packet, whose packets overtake each other (going back for each would end in timeouts)."""
-    rto_ps: int | None = optional()
+    rto_ps: int | None = attrs.field(default=None, validator=_rto_is_sensible)
     """Retransmission timeout; derived: 20 x base RTT + 100 us."""
     reorder_window_packets: int | None = optional()
     """Selective repeat: a packet is lost when one sent this many packets later is acknowledged.
     Derived: 3 where a flow stays on its path, else what it sends in 4 base RTTs, at least 64."""
-    link_failures: tuple[Any, ...] = ()
+    link_failures: tuple[tuple[int, int, int], ...] = attrs.field(default=(), converter=_failures)
     """(time_ps, node a, node b) each: that link goes down then and routes change."""
 
 

@@ -12,7 +12,7 @@ from ..contracts.topology import Graph
 from ..contracts.workload import Transfer, Workload
 from ..errors import ConfigError, StalledError
 from ..rng import stream
-from ..units import PS_PER_S, format_size, format_time
+from ..units import PS_PER_S, format_size, format_time, serialisation_ps
 from .config import NetworkConfig
 from .driver import Driver
 from .event.build import EventMotion
@@ -20,6 +20,17 @@ from .kernel import Halt
 from .network import MakeCca, Network
 
 NO_PROGRESS_PS = PS_PER_S
+SLOW_FRAMES = 100
+"""On slow or long links no byte may move for that many times what the slowest link needs for a frame."""
+
+
+def patience_ps(graph: Graph, frame_bytes: int) -> int:
+    """How long nothing may move before a run counts as stalled, in picoseconds, unless it is given:
+    a second, or more where links are so slow or long that frames themselves take as much."""
+    slowest = max(
+        (serialisation_ps(frame_bytes, d["rate_bps"]) + d["delay_ps"] for _, _, d in graph.edges(data=True)), default=0
+    )
+    return max(NO_PROGRESS_PS, SLOW_FRAMES * slowest)
 
 
 class Totals:
@@ -72,7 +83,9 @@ class Simulation:
         )
         self.motion = self._make_motion(model, observers)
         self.network.finish()
-        self.no_progress_ps = NO_PROGRESS_PS if no_progress_ps is None else no_progress_ps
+        if no_progress_ps is None:
+            no_progress_ps = patience_ps(graph, network.payload_bytes + network.header_bytes)
+        self.no_progress_ps = no_progress_ps
         self._progress = (-1, 0)
         self.driver.begin()
 
@@ -156,7 +169,8 @@ class Simulation:
         if moved != self._progress[0] or not self.motion.flows:
             self._progress = moved, self.now_ps
         elif drained and watched:
-            raise StalledError(self._stall_text(f"no byte moved for {format_time(self.no_progress_ps)}"))
+            limit = f"{format_time(self.no_progress_ps)} (run.no_progress_ps)"
+            raise StalledError(self._stall_text(f"no byte moved for {limit}"))
         return drained and until_ps is not None and next_ps > until_ps
 
     def _stall_text(self, why: str) -> str:
