@@ -19,7 +19,7 @@ from ..sim.kernel import DEAD, Tick
 from ..sim.network import FlowPlan
 from ..sim.order import LATE
 from .book import Book, Statistics
-from .key import Episode, fresh_episode, in_canonical_order
+from .key import Episode, Starts
 from .leaders import Leaders
 from .ledger import Ledger
 from .materialise import materialise
@@ -60,6 +60,7 @@ class Controller:
         self.tail_rule = Tails(self)
         self.busy: Any = None
         """Keeps busy periods for the audit (`busy.py`), if there is to be one."""
+        self.starts = Starts(book.dynamics, motion.network.config.payload_bytes if quantum_ps else 1, coarsen)
         self._arrivals: list[Member] = []
         self._holding = False
         self._muted = False
@@ -141,13 +142,11 @@ class Controller:
         touched = [p for p in touched if p.mode is not Mode.ENDED]
         debt = max((p.debt for p in touched), default=0.0)
         if self.book.enabled and (not touched or self._all_tails(touched, debt, now_ps)):
-            parts = [in_canonical_order(part) for part in components(members, self.coarsen)]
-            payload = self.motion.network.config.payload_bytes if self.quantum_ps else 1
-            episodes = [fresh_episode(part, self.book.dynamics, payload) for part in parts]
-            if not touched or all([self.book.worth_a_tail(e.key) for e in episodes]):
+            episodes = self.starts.episodes(members)
+            if not touched or all([self.book.worth_a_tail(episode.key) for _, episode in episodes]):
                 for partition in touched:
                     self.tail_rule.finish_along(partition, now_ps)
-                for part, episode in zip(parts, episodes, strict=True):
+                for part, episode in episodes:
                     self._start_fresh(part, episode, now_ps, debt)
                 return
         for partition in touched:

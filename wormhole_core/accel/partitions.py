@@ -56,23 +56,30 @@ def grouped(
     Each group: members in order of index, partitions in order of their number. The cost does not
     depend on how many other partitions there are.
     """
-    arrivals = sorted(arrivals, key=lambda m: m.index)
+    arrivals = sorted(arrivals, key=lambda m: m.plan.index)
     union = _Union(len(arrivals))
+    find, join = union.find, union.join
     seen: dict[Any, int] = {}
     touching: list[set[Partition]] = []
     for i, member in enumerate(arrivals):
         touched = set()
+        mine = i
         for resource in _resources(member, coarsen):
             owner = owners.get(resource)
             if owner is not None:
+                if owner in touched:
+                    continue
                 touched.add(owner)
-            other = seen.setdefault(resource if owner is None else owner, i)
-            if other != i:
-                union.join(i, other)
+                resource = owner
+            other = seen.setdefault(resource, i)
+            # Most ports lead back to the same neighbour: what is joined already is not looked up.
+            if other != i and other != mine:
+                join(i, other)
+                mine = other
         touching.append(touched)
     groups: dict[int, tuple[list[Member], set[Partition]]] = {}
     for i, member in enumerate(arrivals):
-        members, partitions = groups.setdefault(union.find(i), ([], set()))
+        members, partitions = groups.setdefault(find(i), ([], set()))
         members.append(member)
         partitions |= touching[i]
     return [(members, sorted(parts, key=lambda p: p.id)) for members, parts in groups.values()]
