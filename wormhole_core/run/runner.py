@@ -12,6 +12,7 @@ from ..contracts.result import Result
 from ..errors import ConfigError, StalledError
 from ..units import format_time
 from .build import Parts, build
+from .collector import rare_collections
 from .experiment import MODES, Experiment
 from .manifest import make_manifest
 from .outputs import ResultFolder, check_writable, prepare_folder
@@ -65,7 +66,8 @@ def run_experiment(
         watcher.started(parts.notes)
         clock = Stopwatch()
         try:
-            status, reason = drive(engine, parts, recorder, watcher, clock)
+            with rare_collections():
+                status, reason = drive(engine, parts, recorder, watcher, clock)
             closing.close()  # a recorder that fails here must not leave a run that looks complete
         except BaseException as error:
             result = recorder.finish(engine, clock, *outcome_of(error))
