@@ -270,7 +270,11 @@ class Lab:
         }
         buffer = rnd.random()
         if buffer < 0.2:
-            network |= {"buffer_bytes": rnd.choice([100_000, 300_000]), "pfc_headroom_bytes": 1, "pfc_reserve_bytes": 1000}
+            network |= {
+                "buffer_bytes": rnd.choice([100_000, 300_000]),
+                "pfc_headroom_bytes": 1,
+                "pfc_reserve_bytes": 1000,
+            }
         elif buffer < 0.4:
             network |= {"buffer_bytes": 2_000_000, "pfc_headroom_bytes": 20_000, "pfc_reserve_bytes": 1000}
         elif buffer < 0.5:

@@ -32,7 +32,9 @@ def test_slow_ramp(lab):
     case = lab.case(lambda: lab.stars(1, 5), flows, cca="dcqcn")
     base = lab.packet(case)
     assert worst(lab.worm(case, make_policy=lab.policy(), tails=True), base) < 0.0025
-    blind = lab.policy(min_utilisation=0.0, drift_tolerance=1.0, first_skip_windows=10**6, reach=1e9, total_tolerance=0.05)
+    blind = lab.policy(
+        min_utilisation=0.0, drift_tolerance=1.0, first_skip_windows=10**6, reach=1e9, total_tolerance=0.05
+    )
     assert worst(lab.worm(case, make_policy=blind, tails=True), base) > 0.01
 
 
@@ -125,8 +127,17 @@ def incasts(lab: Any, copies: int, delay_ps: int, start_ps: int = 0, fan_in: int
             add_link(made, host, switch, 100 * GBPS, US if host % hosts else delay_ps)
         return made
 
-    flows = [lab.flow(fan_in * c + n, hosts * c + n + 1, hosts * c, 250_000, start_ps) for c in range(copies) for n in range(fan_in)]
-    network = {"buffer_bytes": 3_500_000 + COPIES_ON_A_SWITCH * hosts * 21_000, "pfc_headroom_bytes": 20_000, "pfc_reserve_bytes": 1000, "ecn": False}
+    flows = [
+        lab.flow(fan_in * c + n, hosts * c + n + 1, hosts * c, 250_000, start_ps)
+        for c in range(copies)
+        for n in range(fan_in)
+    ]
+    network = {
+        "buffer_bytes": 3_500_000 + COPIES_ON_A_SWITCH * hosts * 21_000,
+        "pfc_headroom_bytes": 20_000,
+        "pfc_reserve_bytes": 1000,
+        "ecn": False,
+    }
     return lab.case(graph, flows, cca="none", network=network)
 
 
@@ -172,7 +183,12 @@ def test_queues_that_grow_unseen(lab, monkeypatch):
         return made
 
     flows = [lab.flow(n, 2 * n, 2 * n + 1, 2_000_000) for n in range(8)]
-    network = {"buffer_bytes": 4_000_000 + 16 * 101_000, "pfc_headroom_bytes": 100_000, "pfc_reserve_bytes": 1000, "ecn": False}
+    network = {
+        "buffer_bytes": 4_000_000 + 16 * 101_000,
+        "pfc_headroom_bytes": 100_000,
+        "pfc_reserve_bytes": 1000,
+        "ecn": False,
+    }
     case = lab.case(graph, flows, cca="none", network=network)
     base = lab.packet(case)
     run = lab.worm(case, memo=lab.memo())

@@ -118,10 +118,18 @@ def test_under_every_preset(lab):
         prove(lab, case_of(lab, "dumbbell", name, cca_options=preset["cca"], network=network), 2)
 
 
-@pytest.mark.parametrize("network", [
-    {"acks": "lane"}, {"ack_every_packets": 4}, {"reliability": "selective-repeat"}, {"acks": "lane", "ack_every_packets": 3},
-    {"ecn_kmin_bytes": 5000, "ecn_kmax_bytes": 50_000, "ecn_pmax": 0.5}, {"int_tx_unit_bytes": 128, "int_queue_unit_bytes": 80},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "network",
+    [
+        {"acks": "lane"},
+        {"ack_every_packets": 4},
+        {"reliability": "selective-repeat"},
+        {"acks": "lane", "ack_every_packets": 3},
+        {"ecn_kmin_bytes": 5000, "ecn_kmax_bytes": 50_000, "ecn_pmax": 0.5},
+        {"int_tx_unit_bytes": 128, "int_queue_unit_bytes": 80},
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("cca", ["hpcc", "dcqcn"])
 def test_with_other_networks(lab, cca, network):
     case = case_of(lab, "dumbbell", cca, network=network)

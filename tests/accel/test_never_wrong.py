@@ -58,18 +58,27 @@ NETWORKS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "header": ({}, {"header_bytes": 60}),
     "buffer": ({}, {"buffer_bytes": 16 * 2**20}),
     "kmin": ({}, {"ecn_kmin_bytes": 30_000, "ecn_kmax_bytes": 400_000}),
-    "kmax": ({"ecn_kmin_bytes": 10**8, "ecn_kmax_bytes": 10**9}, {"ecn_kmin_bytes": 10**8, "ecn_kmax_bytes": 10**9 + 1}),
-    "pmax": ({"ecn_kmin_bytes": 10**8, "ecn_kmax_bytes": 10**9}, {"ecn_kmin_bytes": 10**8, "ecn_kmax_bytes": 10**9, "ecn_pmax": 0.3}),
+    "kmax": (
+        {"ecn_kmin_bytes": 10**8, "ecn_kmax_bytes": 10**9},
+        {"ecn_kmin_bytes": 10**8, "ecn_kmax_bytes": 10**9 + 1},
+    ),
+    "pmax": (
+        {"ecn_kmin_bytes": 10**8, "ecn_kmax_bytes": 10**9},
+        {"ecn_kmin_bytes": 10**8, "ecn_kmax_bytes": 10**9, "ecn_pmax": 0.3},
+    ),
     "no ecn": ({}, {"ecn": False}),
     "clock": ({}, {"clock_resolution_ps": 1000}),
     "pfc": ({}, {"pfc": False}),
     "pfc threshold": ({}, {"pfc_alpha_shift": 2}),
     "rto": ({}, {"rto_ps": 10**9}),
     "reliability": ({}, {"reliability": "selective-repeat"}),
-    "reorder window": ({"reliability": "selective-repeat"}, {"reliability": "selective-repeat", "reorder_window_packets": 9}),
+    "reorder window": (
+        {"reliability": "selective-repeat"},
+        {"reliability": "selective-repeat", "reorder_window_packets": 9},
+    ),
     "int unit": ({}, {"int_tx_unit_bytes": 128}),
     "nic wake": ({}, {"nic_wake": "earliest"}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", NETWORKS)
@@ -95,7 +104,9 @@ def test_global_base_rtt(lab):
         return new
 
     network = {"base_rtt": "global"}
-    assert_miss(lab, case_of(lab, lambda: wide(US), network=network), case_of(lab, lambda: wide(9 * US), network=network))
+    assert_miss(
+        lab, case_of(lab, lambda: wide(US), network=network), case_of(lab, lambda: wide(9 * US), network=network)
+    )
 
 
 @pytest.mark.parametrize("last", [{"rate_bps": 50 * GBPS}, {"delay_ps": US + 1}, {"loss": 1e-9}], ids=str)
@@ -138,7 +149,7 @@ def test_same_conflict_graph(lab):
             for n, ((src, dst), way) in enumerate(zip(pairs, ways, strict=True))
         ]
 
-    one, other = ([lab.case(lambda p=p: three(p)[0], three(p)[1]) for p in (False, True)])
+    one, other = [lab.case(lambda p=p: three(p)[0], three(p)[1]) for p in (False, True)]
     assert_miss(lab, one, other)
 
 
@@ -191,7 +202,9 @@ def test_elsewhere_hits(lab):
 
 
 def choice_of(plugins: Any, kind: str, name: str, **options: Any) -> Choice:
-    return Choice(kind=kind, name=name, entry=plugins.registry.get(kind, name), config=plugins.make_config(kind, name, options))
+    return Choice(
+        kind=kind, name=name, entry=plugins.registry.get(kind, name), config=plugins.make_config(kind, name, options)
+    )
 
 
 def other_values(field: Any, value: Any) -> list[Any]:
@@ -246,12 +259,15 @@ def test_options_of_a_policy(plugins, option):
 
 
 def test_partitioner_and_routing(plugins):
-    digests = {Acceleration(partitioner=choice_of(plugins, "partitioner", n)).dynamics([]) for n in ("ports", "switches", "whole")}
+    digests = {
+        Acceleration(partitioner=choice_of(plugins, "partitioner", n)).dynamics([])
+        for n in ("ports", "switches", "whole")
+    }
     digests |= {Acceleration().dynamics([choice_of(plugins, "routing", n)]) for n in ("ecmp", "flowlet", "spray")}
     assert len(digests) == 6
 
 
-PLUGIN = '''
+PLUGIN = """
 from wormhole_core import Cca, Component, NoConfig, hookimpl
 
 class Mine(Cca):
@@ -269,7 +285,7 @@ class Mine(Cca):
 @hookimpl
 def wormhole_ccas():
     return [Component(name="mine", build=Mine, summary="for a test", config=NoConfig)]
-'''
+"""
 
 
 def written(folder: Path, window: int = 20_000, on_ack: str = "pass") -> Any:

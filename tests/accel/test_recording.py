@@ -91,23 +91,48 @@ def test_fields_of_any_content(field, value):
     assert not recording.suits(2, 2) or sorted(e[1:3] for e in recording.events) == [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 
-@pytest.mark.parametrize("body", [
-    [], {}, None, "x", 7, float("inf"), b"[" * 100_000, b"\xff", b"{",
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "body",
+    [
+        [],
+        {},
+        None,
+        "x",
+        7,
+        float("inf"),
+        b"[" * 100_000,
+        b"\xff",
+        b"{",
+    ],
+    ids=str,
+)
 def test_other_documents(body):
     with pytest.raises(DamagedRecording):
         Recording.decode(packed(body))
 
 
-@pytest.mark.parametrize(("field", "value"), [
-    ("events", [[10, 0, 0, 0], [9, 1, 0, 0], [30, 1, 1, 0], [31, 0, 1, 0]]),
-    ("events", [[10, 0, 0, 0], [20, 1, 0, 0], [31, 0, 1, 0]]),
-    ("events", [[10, 0, 0, 0], [20, 1, 0, 0], [30, 2, 1, 0], [31, 0, 1, 0]]),
-    ("events", [[-1, 0, 0, 0], [20, 1, 0, 0], [30, 1, 1, 0], [31, 0, 1, 0]]),
-    ("segments", [[1, 2, ["nan", "0x1p-3"]]]), ("segments", [[1, 2, ["0x1p-3"]]]), ("segments", [[1, -2, ["0x0p0"] * 2]]),
-    ("finish", [1, ["-0x1p-3", "0x1p-3"]]), ("finish", [1, ["inf", "0x1p-3"]]), ("finish", [1]), ("finish", [1, ["0x1p99999", "0x0p0"]]),
-    ("totals", [[1, 2, 3, -4], [5, 6, 7, 8]]), ("streams", [[]]), ("flows", float("inf")), ("flows", 3), ("hops", -1),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("events", [[10, 0, 0, 0], [9, 1, 0, 0], [30, 1, 1, 0], [31, 0, 1, 0]]),
+        ("events", [[10, 0, 0, 0], [20, 1, 0, 0], [31, 0, 1, 0]]),
+        ("events", [[10, 0, 0, 0], [20, 1, 0, 0], [30, 2, 1, 0], [31, 0, 1, 0]]),
+        ("events", [[-1, 0, 0, 0], [20, 1, 0, 0], [30, 1, 1, 0], [31, 0, 1, 0]]),
+        ("segments", [[1, 2, ["nan", "0x1p-3"]]]),
+        ("segments", [[1, 2, ["0x1p-3"]]]),
+        ("segments", [[1, -2, ["0x0p0"] * 2]]),
+        ("finish", [1, ["-0x1p-3", "0x1p-3"]]),
+        ("finish", [1, ["inf", "0x1p-3"]]),
+        ("finish", [1]),
+        ("finish", [1, ["0x1p99999", "0x0p0"]]),
+        ("totals", [[1, 2, 3, -4], [5, 6, 7, 8]]),
+        ("streams", [[]]),
+        ("flows", float("inf")),
+        ("flows", 3),
+        ("hops", -1),
+    ],
+    ids=str,
+)
 def test_contents_that_cannot_be_played(field, value):
     body = body_of(example())
     body[field] = value
@@ -157,8 +182,10 @@ def flipped(data: bytes) -> bytes:
     return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
 
 
-@pytest.mark.parametrize("change", [of_other_shape, with_one_port_less, a_marker, flipped, lambda d: b"", lambda d: d[:-1],
-                                    lambda d: b"WHM0" + d[4:]])
+@pytest.mark.parametrize(
+    "change",
+    [of_other_shape, with_one_port_less, a_marker, flipped, lambda d: b"", lambda d: d[:-1], lambda d: b"WHM0" + d[4:]],
+)
 def test_a_run_with_a_damaged_store(lab, change):
     flows = [lab.flow(n, n % 3 + 1, 0, 20_000 + n % 3, 200_000_000 * (n // 3)) for n in range(9)]
     case = lab.case(lambda: lab.stars(1, 5), flows)

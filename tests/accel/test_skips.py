@@ -79,7 +79,9 @@ def test_within_the_stated_bounds(lab, name, tails):
         assert run.events < base.events / 20
 
 
-@pytest.mark.parametrize("acks", [{}, {"acks": "lane"}, {"ack_every_packets": 4}, {"reliability": "selective-repeat"}], ids=str)
+@pytest.mark.parametrize(
+    "acks", [{}, {"acks": "lane"}, {"ack_every_packets": 4}, {"reliability": "selective-repeat"}], ids=str
+)
 @pytest.mark.parametrize("start", [60, 151, 300])
 def test_arrivals_end_a_skip(lab, start, acks):
     """A flow arrives whenever; it uses only one of the receivers' ports."""
@@ -115,7 +117,9 @@ def test_a_link_fails_during_a_skip(lab, at):
     leaves = [n for n, d in nodes.nodes(data=True) if d["kind"] == "switch" and any(m < 6 for m in nodes[n])]
     spine = next(n for n, d in nodes.nodes(data=True) if d["kind"] == "switch" and n not in leaves)
     flows = [lab.flow(n, n, 3 + n, 12_000_000) for n in range(3)]
-    case = lab.case(graph, flows, cca_options={"ai_rate_bps": GBPS}, network={"link_failures": ((at * US, leaves[0], spine),)})
+    case = lab.case(
+        graph, flows, cca_options={"ai_rate_bps": GBPS}, network={"link_failures": ((at * US, leaves[0], spine),)}
+    )
     base = lab.packet(case)
     run = lab.worm(case, memo=lab.memo(), make_policy=lab.policy())
     assert len(run.records.flows) == 3
@@ -132,8 +136,12 @@ def test_with_coarser_partitions(lab, coarsen):
     flows = [*case.flows, lab.flow(9, 5, 3, 1_000_000, 70 * US), lab.flow(11, 0, 5, 400_000, 160 * US)]
     case = attrs.evolve(case, flows=flows)
     base = lab.packet(case)
-    run = lab.worm(case, memo=lab.memo(), make_policy=lab.policy(),
-                   coarsen=lambda ports: partitioner.resources(tuple((p.node, p.link_index) for p in ports)))  # fmt: skip
+    run = lab.worm(
+        case,
+        memo=lab.memo(),
+        make_policy=lab.policy(),
+        coarsen=lambda ports: partitioner.resources(tuple((p.node, p.link_index) for p in ports)),
+    )
     assert errors(run, base)[1] < 0.02
     assert_conserved(run, base, case)
 
@@ -178,7 +186,7 @@ CARRIED_OUT: dict[str, Any] = {
     "very slow": lambda s, i: (s.now_ps + 100 * US, (1e-9,) * i.flows),
     "all the time": lambda s, i: (s.now_ps + 50 * US, (FAIR,) * i.flows),
     "unequal": lambda s, i: (1 << 80, tuple(FAIR * (1 - 0.2 * k) for k in range(i.flows))),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("wish", REFUSED)
@@ -199,7 +207,11 @@ def test_senseless_plans(lab, wish):
 def test_plans_carried_out_whatever_they_are(lab, wish, tails):
     case = incast(lab, size=1_000_000)
     # Flows that come and go meanwhile, at every moment of the skips.
-    flows = [*case.flows, *(lab.flow(10 + n, 5, n % 4 + 1, 3000, 37 * US * n + n) for n in range(8)), lab.flow(30, 5, 0, 1, 150 * US)]
+    flows = [
+        *case.flows,
+        *(lab.flow(10 + n, 5, n % 4 + 1, 3000, 37 * US * n + n) for n in range(8)),
+        lab.flow(30, 5, 0, 1, 150 * US),
+    ]
     case = attrs.evolve(case, flows=flows)
     memo = lab.memo()
     for _ in range(2):

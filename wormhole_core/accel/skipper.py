@@ -202,11 +202,14 @@ class Skipper:
 def check_rates(speeds: Sequence[float], flows: int, policy: str) -> None:
     """Raise PluginError for a plan that is none."""
     if len(speeds) != flows:
-        raise PluginError(f"fast-forward policy {policy}: a plan has {len(speeds)} rates for {flows} flows; give one per flow")
+        raise PluginError(
+            f"fast-forward policy {policy}: a plan has {len(speeds)} rates for {flows} flows; give one per flow"
+        )
     for i, speed in enumerate(speeds):
         if not 0 <= speed < math.inf:
             raise PluginError(
-                f"fast-forward policy {policy}: a plan moves flow {i} at {speed!r} bytes per ps; give a finite rate, 0 or more"
+                f"fast-forward policy {policy}: a plan moves flow {i} at {speed!r} bytes per ps; "
+                "give a finite rate, 0 or more"
             )
 
 
