@@ -23,6 +23,8 @@ from wormhole_core.api import Progress, Result, Watcher, load, simulate
 from wormhole_core.run.compare import compare_results, measure
 
 REPEATS = 3
+SHORT_S, MORE = 1.0, 5
+"""Runs shorter than SHORT_S are repeated MORE times."""
 LONG_S = 20.0
 """Runs that take longer are made once."""
 SHOW_EVERY_S = 5.0
@@ -80,7 +82,6 @@ class Shown(Watcher):
 
     def __init__(self, name: str) -> None:
         self.name, self._next = name, time.monotonic() + SHOW_EVERY_S
-        self._shown = False
 
     def advanced(self, progress: Progress) -> None:
         """At most every few seconds."""
@@ -91,21 +92,17 @@ class Shown(Watcher):
         told = "" if share is None else f" {share:.0%}"
         told += "" if left is None else f", {left:.0f} s left"
         print(f"    {self.name}:{told or ' under way'}", file=sys.stderr, flush=True)
-        self._shown = True
-
-    def ended(self) -> None:
-        """Nothing is left on the screen."""
 
 
 class Bench:
-    """Runs cases and remembers what they cost. quick: packet runs that take minutes are left out."""
+    """Runs cases and remembers what they cost. quick: packet runs that take minutes are left out. long:
+    nothing is shortened."""
 
-    def __init__(self, quick: bool, folder: Path) -> None:
-        self.quick, self.folder = quick, folder
+    def __init__(self, quick: bool, long: bool, folder: Path) -> None:
+        self.quick, self.long, self.folder = quick, long, folder
         self.plugins = load()
         self._packet: dict[str, Result] = {}
         self._stores = 0
-        self._s_per_hop: float | None = None
 
     def run(self, case: Case, label: str, settings: Mapping[str, Any]) -> Result:
         """One run; garbage of those before is not on its bill."""
@@ -125,19 +122,26 @@ class Bench:
         """The case in fluid mode."""
         return self.run(case, "fluid", {"run.mode": "fluid"})
 
-    def accelerated(self, case: Case, repeats: int = REPEATS) -> Accelerated:
-        """Cold and warm in turns, each pair on a store of its own."""
+    def accelerated(self, case: Case, repeats: int = REPEATS, beside_packet: bool = False) -> Accelerated:
+        """Cold and warm in turns, each pair on a store of its own. beside_packet: with the packet run
+        between them, so that a slow moment of the machine hits both sides."""
         cold_s: list[float] = []
         warm_s: list[float] = []
-        for _ in range(repeats):
+        while True:
             settings = {"run.mode": "wormhole", "acceleration.memo": {"plugin": "sqlite", "path": self._store()}}
             cold = self.run(case, "cold", settings)
             warm = self.run(case, "warm", settings)
             cold_s.append(cpu_s(cold))
             warm_s.append(cpu_s(warm))
-            if cold_s[0] > LONG_S:
+            if len(cold_s) >= self._repeats(repeats, cold_s[0]):
                 break
+            if beside_packet and 2 * len(cold_s) >= repeats:
+                self.packet(case)
         return Accelerated(median(cold_s), median(warm_s), cold, warm, cold_s, warm_s)
+
+    @staticmethod
+    def _repeats(wanted: int, first_s: float) -> int:
+        return 1 if first_s > LONG_S else MORE if first_s < SHORT_S and wanted == REPEATS else wanted
 
     def _store(self) -> str:
         self._stores += 1
@@ -154,9 +158,9 @@ class Bench:
             found.append(errors(first, self.run(case, f"packet with jitter {i + 1} of {runs}", settings)))
         return {name: sum(e[name] for e in found) / runs for name in found[0]}
 
-    def s_per_hop(self, case: Case) -> float:
-        """CPU seconds of packet mode per frame-hop, measured on this case."""
-        return per_hop_s(self.packet(case))
+    def beginning(self, case: Case, end_ps: int) -> Result:
+        """The case in packet mode up to a simulated time."""
+        return self.run(case, "packet, first steps", {"run.mode": "packet", "run.stop_ps": end_ps})
 
 
 SHORT = {
