@@ -17,7 +17,8 @@ import sys
 import time
 from pathlib import Path
 
-from wormhole_measure import Bench, Line, scratch
+from wormhole_lines import Line
+from wormhole_measure import Bench, scratch
 from wormhole_rows import ROWS, Row, lines_of
 
 

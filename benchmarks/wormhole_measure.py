@@ -33,18 +33,6 @@ JITTER_SEED = 1001
 
 
 @dataclass
-class Line:
-    """A line of the table. ok: None where nothing is required."""
-
-    row: str
-    what: str
-    measured: str
-    expected: str = ""
-    ok: bool | None = None
-    values: Mapping[str, Any] | None = None
-
-
-@dataclass
 class Accelerated:
     """Cold and warm runs of a case: medians of CPU seconds, and the last result of each."""
 
@@ -189,38 +177,6 @@ def cpu_s(result: Result) -> float:
 def per_hop_s(result: Result) -> float:
     """CPU seconds per simulated frame-hop."""
     return cpu_s(result) / int(result.summary["cost"]["frame_hops"])
-
-
-def percent(value: float) -> str:
-    """Of an error."""
-    return f"{100 * value:.3f} %"
-
-
-def told(found: Mapping[str, float], names: Mapping[str, float] | None = None) -> str:
-    """Errors in words: those named, or all."""
-    return ", ".join(f"{SHORT[name]} {percent(found[name])}" for name in (names or SHORT))
-
-
-def bounded(row: str, found: Mapping[str, float], bounds: Mapping[str, float], what: str = "error") -> Line:
-    """A line that passes if every error is under its bound."""
-    expected = ", ".join(f"{SHORT[name]} < {100 * bound:g} %" for name, bound in bounds.items())
-    ok = all(found[name] < bound for name, bound in bounds.items())
-    return Line(row, what, told(found, bounds), expected, ok, dict(found))
-
-
-def at_least(row: str, what: str, value: float, bound: float, values: Mapping[str, Any], unit: str = "x") -> Line:
-    """A line that passes from `bound` on."""
-    return Line(row, what, f"{value:,.2f} {unit}", f">= {bound:g} {unit}", value >= bound, values)
-
-
-def at_most(row: str, what: str, value: float, bound: float, values: Mapping[str, Any], unit: str) -> Line:
-    """A line that passes up to `bound`."""
-    return Line(row, what, f"{value:,.2f} {unit}", f"<= {bound:g} {unit}", value <= bound, values)
-
-
-def skipped(row: str, why: str) -> list[Line]:
-    """A row that cannot be measured here."""
-    return [Line(row, "", f"skipped: {why}")]
 
 
 def scratch() -> tempfile.TemporaryDirectory[str]:

@@ -5,61 +5,36 @@ A row is a function of the bench that returns lines of the table. Bounds stand w
 
 from __future__ import annotations
 
-import csv
-import json
-import os
-import resource
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import attrs
-from wormhole_cases import (
-    DCQCN,
-    G13B,
-    GB,
-    HPCC_50,
-    MB,
-    REFERENCE,
-    SPECTRUM_X,
-    W1,
-    W3,
-    Case,
-    all_to_all,
-    hpcc,
-    incast,
-    rails,
-    reference,
-    ring,
-)
-from wormhole_measure import (
-    Accelerated,
-    Bench,
+from wormhole_cases import DCQCN, G13B, GB, HPCC_50, MB, REFERENCE, all_to_all, hpcc, incast, rails, ring
+from wormhole_lines import (
+    US_PER_FLOW,
     Line,
+    against,
     at_least,
     at_most,
     bounded,
-    cpu_s,
-    errors,
-    per_hop_s,
+    computed_packet_s,
     skipped,
+    speeds,
     told,
-    worse,
+    with_packet,
 )
+from wormhole_measure import Bench, cpu_s, errors
+from wormhole_training import row_g13b, row_w1, row_w1_reference, row_w3
 
 from wormhole_core.api import Result
 
-US_PER_FLOW = 60.0
 FLAT = 1.25
 """Cost per flow with 1024 hosts over that with 128: more is not flat."""
 RINGS = 64
 CHECKED_STEPS = 4
 """Of the 30 steps of 100 MB; all with --long (a quarter of an hour)."""
-MEMORY_BYTES, G13B_WALL_S, G13B_STORE_BYTES = 2 * 10**9, 60.0, 100_000
 
 
 @dataclass(frozen=True)
@@ -70,70 +45,6 @@ class Row:
     measure: Callable[[Bench], list[Line]]
     seconds: tuple[float, float]
     needs: Path | None = None
-
-
-# --- pieces ---
-
-
-def speeds(row: str, packet_s: float, runs: Accelerated, cold: float, warm: float | None) -> list[Line]:
-    """Speed-up of cold and warm runs, and warm cost per flow where that is what is asked for (warm None)."""
-    values = {"packet_s": packet_s, "cold_s": runs.cold_all_s, "warm_s": runs.warm_all_s, "flows": runs.flows}
-    lines = [at_least(row, "speed-up cold", packet_s / runs.cold_s, cold, values)]
-    if warm is None:
-        lines.append(at_most(row, "warm, CPU per flow", runs.warm_us_per_flow, US_PER_FLOW, values, "us"))
-    else:
-        lines.append(at_least(row, "speed-up warm", packet_s / runs.warm_s, warm, values))
-    lines.append(
-        Line(
-            row,
-            "CPU of packet, cold, warm",
-            f"{packet_s:,.2f} s, {runs.cold_s * 1e3:,.1f} ms, {runs.warm_s * 1e3:,.2f} ms",
-            values=values,
-        )
-    )
-    lines.append(Line(row, "acceleration", runs.statistics()))
-    return lines
-
-
-def against(
-    row: str, bench: Bench, case: Case, runs: Accelerated, bounds: Mapping[str, float], floor: bool = False
-) -> list[Line]:
-    """Errors against packet mode, the worse of cold and warm; those of fluid mode; the noise floor."""
-    packet = bench.packet(case)
-    found = worse(errors(packet, runs.cold), errors(packet, runs.warm))
-    lines = [bounded(row, found, bounds), Line(row, "    all errors", told(found), values=found)]
-    if floor:
-        noise = bench.floor(case)
-        lines.append(Line(row, "    noise floor", told(noise), values=noise))
-    fluid = errors(packet, bench.fluid(case))
-    lines.append(Line(row, "    fluid", told(fluid), values=fluid))
-    return lines
-
-
-def with_packet(
-    row: str, bench: Bench, case: Case, cold: float, warm: float | None, bounds: Mapping[str, float]
-) -> list[Line]:
-    """A row whose packet side is run."""
-    runs = bench.accelerated(case, beside_packet=True)
-    packet = bench.packet(case)
-    return speeds(row, cpu_s(packet), runs, cold, warm) + against(row, bench, case, runs, bounds)
-
-
-def computed_packet_s(row: str, bench: Bench, probe: Case, runs: Accelerated) -> tuple[float, list[Line]]:
-    """CPU seconds that packet mode would take: frame-hops x cost per hop of a smaller case; both shown."""
-    measured = bench.packet(probe)
-    hops = int(runs.cold.summary["cost"]["frame_hops_represented"])
-    per_hop = per_hop_s(measured)
-    line = Line(
-        row,
-        "packet side, computed",
-        f"{hops:,} frame-hops x {per_hop * 1e6:.3f} us = {hops * per_hop:,.0f} s",
-        values={"frame_hops": hops, "s_per_hop": per_hop, "probe": probe.name},
-    )
-    return hops * per_hop, [line]
-
-
-# --- rows ---
 
 
 def row_incast(bench: Bench) -> list[Line]:
@@ -223,86 +134,6 @@ def finished(result: Result, other: Result) -> Result:
     return attrs.evolve(result, flows=[flow for flow in result.flows if flow.id in known])
 
 
-def row_w1(bench: Bench) -> list[Line]:
-    """Data-parallel rings of GPT-13B on 128 GPUs, of the reference."""
-    case = reference(W1, "hpcc")
-    runs = bench.accelerated(case)
-    if bench.quick:
-        packet_s, lines = computed_packet_s("w1", bench, ring(16, MB, "ring 16 x 1 MB"), runs)
-        return (
-            speeds("w1", packet_s, runs, 60, None)
-            + lines
-            + [
-                Line("w1", "error", "skipped: takes minutes, not in --quick"),
-            ]
-        )
-    lines = speeds("w1", cpu_s(bench.packet(case)), runs, 60, None)
-    return lines + against("w1", bench, case, runs, {"mean_fct_error": 0.005, "makespan_error": 0.005})
-
-
-def row_w1_reference(bench: Bench) -> list[Line]:
-    """Packet mode on w1 against the reference."""
-    lines = []
-    for cca in ("hpcc", "dcqcn"):
-        result = bench.packet(reference(W1, cca))
-        with open(REFERENCE / W1 / f"fct_{cca}.csv", encoding="utf-8") as file:
-            truth = {int(r["flow_id"]): (int(r["begin_ns"]), int(r["fct_ns"])) for r in csv.DictReader(file)}
-        flows = {int(flow.id): flow for flow in result.flows}
-        mean = sum(f.fct_ps for f in flows.values()) / (1000 * sum(fct for _, fct in truth.values())) - 1
-        end = max(f.start_ps + f.fct_ps for f in flows.values()) / (1000 * max(map(sum, truth.values()))) - 1
-        equal = sum(flows[i].fct_ps == 1000 * fct for i, (_, fct) in truth.items())
-        ok = flows.keys() == truth.keys() and max(abs(mean), abs(end)) < 0.005
-        lines.append(
-            Line(
-                "w1 packet",
-                f"{cca} against the reference",
-                f"mean FCT {100 * mean:+.4f} %, makespan {100 * end:+.4f} %, {equal:,} of {len(truth):,} flows equal",
-                "mean FCT, makespan within 0.5 %",
-                ok,
-                {"mean_fct": mean, "makespan": end, "equal": equal},
-            )
-        )
-    return lines
-
-
-def row_w3(bench: Bench) -> list[Line]:
-    """Pipeline and data parallelism that overlap: little repeats, nothing settles."""
-    lines = []
-    for cca in ("hpcc", "dcqcn"):
-        name, case = f"w3 {cca}", reference(W3, cca)
-        packet = bench.packet(case)
-        runs = bench.accelerated(case, 1)
-        ratio = runs.cold_s / cpu_s(packet)
-        values = {"packet_s": cpu_s(packet), "cold_s": runs.cold_all_s, "warm_s": runs.warm_all_s}
-        lines.append(at_most(name, "CPU over packet, cold", ratio, 1.2, values, "x"))
-        lines.append(
-            Line(
-                name,
-                "CPU of packet, cold, warm",
-                f"{cpu_s(packet):,.1f} s, {runs.cold_s:,.1f} s, {runs.warm_s:,.1f} s",
-                values=values,
-            )
-        )
-        lines.append(Line(name, "acceleration", runs.statistics()))
-        bounds = {"makespan_error": 0.02, "sorted_fct_error.mean": 0.02}
-        lines += against(name, bench, case, runs, bounds, floor=True)
-        if cca == "dcqcn":
-            found = errors(packet, runs.cold)
-            fluid = errors(packet, bench.fluid(case))
-            closer = {m: fluid[m] / found[m] if found[m] else float("inf") for m in bounds}
-            lines.append(
-                Line(
-                    name,
-                    "closer than fluid",
-                    ", ".join(f"{m.split('.')[0]} {v:.1f} x" for m, v in closer.items()),
-                    "each >= 5 x",
-                    min(closer.values()) >= 5,
-                    closer,
-                )
-            )
-    return lines
-
-
 def row_wandering(bench: Bench, cca: dict[str, Any], name: str, cold: float) -> list[Line]:
     """An incast whose shares wander."""
     case = incast(cca, name)
@@ -349,75 +180,6 @@ def row_flat(bench: Bench) -> list[Line]:
         Line("flat", "1024 hosts over 128", f"{growth:.2f} x", f"<= {FLAT:g} x", growth <= FLAT, {"growth": growth})
     )
     return lines
-
-
-def row_g13b(bench: Bench) -> list[Line]:
-    """The data-parallel collectives of a SimAI workload at full volume, by the command line."""
-    out, store = bench.folder / "g13b", bench.folder / "g13b.sqlite"
-    command = [
-        sys.executable,
-        "-m",
-        "wormhole_core",
-        "run",
-        "--topology",
-        str(SPECTRUM_X),
-        "--simai",
-        str(G13B),
-        "--set",
-        "workload.columns=wg",
-        "--memo",
-        str(store),
-        "--out",
-        str(out),
-        "--quiet",
-    ]
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
-    wall = time.monotonic() - began
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        return [Line("G13B", "the run failed", done.stderr.strip().splitlines()[-1] if done.stderr else "", "", False)]
-    total_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    summary = json.loads((out / "result.json").read_text(encoding="utf-8"))
-    with open(out / "flows.csv", encoding="utf-8") as file:
-        sizes = [int(row["bytes"]) for row in csv.DictReader(file)]
-    cost = summary["cost"]
-    held = sum(p.stat().st_size for p in bench.folder.glob("g13b.sqlite*"))
-    values = {"wall_s": wall, "process_cpu_s": total_s, "store_bytes": held, "cost": cost}
-    peak = cost["peak_memory_bytes"]
-    return [
-        Line(
-            "G13B",
-            "flows",
-            f"{len(sizes):,} of {min(sizes) / MB:,.0f} to {max(sizes) / MB:,.0f} MB",
-            "1,920 of 406 MB",
-            len(sizes) == 1920 and {round(s / MB) for s in sizes} == {406},
-        ),
-        Line(
-            "G13B",
-            "whole process",
-            f"{wall:.1f} s, CPU {total_s:.1f} s, run phase {cost['cpu_s']:.1f} s",
-            "under 60 s",
-            wall < G13B_WALL_S,
-            values,
-        ),
-        Line("G13B", "peak memory", f"{peak / MB:,.0f} MB", "under 2,000 MB", peak < MEMORY_BYTES),
-        Line(
-            "G13B",
-            "cost.frame_hops_represented",
-            f"{cost['frame_hops_represented']:,}",
-            "greater than frame_hops",
-            cost["frame_hops_represented"] > cost["frame_hops"],
-        ),
-        Line("G13B", "cost.frame_hops", f"{cost['frame_hops']:,}"),
-        Line(
-            "G13B",
-            "memo store",
-            f"{held:,} B on disk, {cost['acceleration']['memo_bytes']:,} B of recordings",
-            "under 100,000 B",
-            held < G13B_STORE_BYTES,
-        ),
-    ]
 
 
 ROWS = (
