@@ -3,7 +3,7 @@
     python benchmarks/bench_wormhole.py [--quick | --long] [--only ROW] [--json FILE]
 
 CPU seconds of the run phase, packet, cold and warm in one process; ratios are what counts. Prints a
-line per requirement and exits with 1 if one is missed. The full run takes about 40 minutes on an idle
+line per requirement and exits with 1 if one is missed. The full run takes about half an hour on an idle
 machine, most of it packet mode; --quick leaves out the packet runs that take minutes,
 --long checks all steps where otherwise the first few are checked. Rows on files that
 lie beside the checkout say skipped where those are not there. What was tried is in `NOTES.md`.

@@ -55,14 +55,7 @@ class Accelerated:
 
     def statistics(self) -> str:
         """What acceleration did, short."""
-        parts = []
-        for name, result in (("cold", self.cold), ("warm", self.warm)):
-            did = result.summary["cost"]["acceleration"]
-            parts.append(
-                f"{name}: {did['episodes']} episodes, {did['hits']} hits, {did['followers']} followers, "
-                f"{did['skips']} skips, {did['tails']} tails"
-            )
-        return "; ".join(parts)
+        return f"{did('cold', self.cold)}; {did('warm', self.warm)}"
 
 
 class Shown(Watcher):
@@ -127,6 +120,11 @@ class Bench:
                 self.packet(case)
         return Accelerated(median(cold_s), median(warm_s), cold, warm, cold_s, warm_s)
 
+    def cold(self, case: Case) -> Result:
+        """One run with nothing remembered before."""
+        memo = {"plugin": "sqlite", "path": self._store()}
+        return self.run(case, "cold", {"run.mode": "wormhole", "acceleration.memo": memo})
+
     @staticmethod
     def _repeats(wanted: int, first_s: float) -> int:
         return 1 if first_s > LONG_S else MORE if first_s < SHORT_S and wanted == REPEATS else wanted
@@ -167,6 +165,14 @@ def errors(reference: Result, other: Result) -> dict[str, float]:
 def worse(a: Mapping[str, float], b: Mapping[str, float]) -> dict[str, float]:
     """The larger of two errors, measure by measure."""
     return {name: max(a[name], b[name]) for name in a}
+
+
+def did(label: str, result: Result) -> str:
+    """What acceleration did in a run, short."""
+    cost = result.summary["cost"]
+    counts = cost["acceleration"]
+    named = ", ".join(f"{counts[name]:,} {name}" for name in ("episodes", "hits", "followers", "skips", "tails"))
+    return f"{label}: {named}, frame-hops {cost['frame_hops']:,} of {cost['frame_hops_represented']:,}"
 
 
 def cpu_s(result: Result) -> float:
