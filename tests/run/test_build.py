@@ -146,3 +146,38 @@ def test_names_must_be_texts(plugins):
 def test_experiments_may_be_built_again(plugins):
     experiment: Experiment = experiment_from(BASE)
     assert build(experiment, plugins).used == build(experiment, plugins).used
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [
+        ("link_failures", 1e12, "link_failures must have entries like"),
+        ("link_failures", {"a": 1}, "link_failures must have entries like"),
+        ("link_failures", [["1ms", 0]], "link_failures must have entries like"),
+        ("link_failures", [["1ms", 0, "x"]], "link_failures must have entries like"),
+        ("link_failures", [["-1ms", 0, 3]], "times must be at least 0"),
+        ("link_failures", [["1ms", 0, 1]], "names a link 0-1 that the topology does not have"),
+        ("ecn_map", [], "ecn_map must be a table"),
+        ("ecn_map", {"100Gbps": [1, 2]}, "ecn_map must have entries like"),
+        ("ecn_map", {"fast": [1, 2, 0.5]}, "'fast' is not a rate"),
+        ("ecn_map", {"100Gbps": ["2kB", "1kB", 0.5]}, "kmin <= kmax"),
+        ("pfc_alpha_shift", 10**12, "between -30 and 30"),
+        ("rto_ps", "1ps", "at least 1us"),
+    ],
+)
+def test_values_with_a_shape_are_checked_before_the_run(plugins, option, value, expected):
+    with pytest.raises(ConfigError, match=expected):
+        build(experiment_from(BASE | {"network": {option: value}}), plugins)
+
+
+def test_values_with_a_shape_take_units(plugins):
+    network = {"link_failures": [["1ms", 0, 3]], "ecn_map": {"100Gbps": ["400kB", 1_600_000, 0.2]}}
+    parts = build(experiment_from(BASE | {"network": network}), plugins)
+    assert parts.network.link_failures == ((10**9, 0, 3),)
+    assert parts.network.ecn_map == {10**11: (400_000, 1_600_000, 0.2)}
+
+
+@pytest.mark.parametrize("topology", [{"plugin": "star", "hosts": 10**12}, {"plugin": "ring", "hosts": 10**30}])
+def test_a_topology_larger_than_any_memory_is_refused(plugins, topology):
+    with pytest.raises(ConfigError, match="too large"):
+        build(experiment_from(BASE | {"topology": topology}), plugins)

@@ -128,3 +128,12 @@ def test_until_is_obeyed(kit, model):
     assert 9_000_000 < run.simulation.now_ps <= 10_000_000
     assert not run.simulation.finished
     assert run.finish().records[0].size_bytes == 10**6
+
+
+def test_a_slow_link_is_no_stall(kit, model):
+    """A frame takes 8 s and more at 1 kbps; a second without progress means nothing there."""
+    graph = new_graph(2)
+    add_link(graph, 0, 1, 1_000, 10**6)
+    run = kit.make(graph, [kit.flow(7, 0, 1, 3_000)], model=model)
+    run.finish()
+    assert list(run.records) == [7]

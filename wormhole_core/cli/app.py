@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import os
 import re
 import sys
@@ -49,9 +50,10 @@ class Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code and lets no exception out."""
+    _have_outputs()
     arguments = list(sys.argv[1:] if argv is None else argv)
     early = _early_options(arguments)
-    loaded = None
+    loaded, args = None, argparse.Namespace()
     try:
         recovering = not arguments or not RECOVERY.isdisjoint(arguments)
         loaded = load_plugins(
@@ -69,13 +71,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return EXIT_OK if code is None else code
     except SystemExit as stop:  # argparse: --help, --version and refusals
+        if isinstance(stop.__context__, BrokenPipeError):  # rich makes this of it
+            _forget_stdout()
+            return getattr(args, "outcome", EXIT_OK)
         return stop.code if isinstance(stop.code, int) else EXIT_OK
     except KeyboardInterrupt:
         _say("interrupted")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         _forget_stdout()
-        return EXIT_OK
+        return getattr(args, "outcome", EXIT_OK)
     except Exception as error:
         return _report(error, loaded, early.debug)
 
@@ -133,13 +138,30 @@ def _report(error: Exception, loaded: Plugins | None, debug: bool) -> int:
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
         _say(f"{plugin} failed: {what}{hint}, --disable-plugin {plugin.name} to run without it{notes}")
         return EXIT_PLUGIN
+    if isinstance(error, OSError):  # a full disk, a closed output: nobody's defect
+        _forget_stdout()
+        where = error.filename or "standard output or a result file"
+        _say(f"{where}: the system refused to read or write it: {error.strerror or error}; make room or name another")
+        return EXIT_BAD_INPUT
+    if isinstance(error, MemoryError):
+        _say("the memory of this machine is not enough for this experiment; make the network or the workload smaller")
+        return EXIT_BAD_INPUT
     _say(f"this is a defect in wormhole-sim, please report it: {what}{hint}{notes}")
     return EXIT_DEFECT
 
 
 def _say(message: str) -> None:
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(OSError):
         print(message, file=sys.stderr, flush=True)
+
+
+def _have_outputs() -> None:
+    """A closed output is an output nobody reads; one that cannot show a character shows its number."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() not in ("utf-8", "utf8"):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _forget_stdout() -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ..component import near_match
-from ..errors import CheckFailed, ConfigError
+from ..errors import EXIT_CHECK_FAILED, EXIT_OK, CheckFailed, ConfigError
 from ..run.compare import MEASURES, Comparison, compare_experiment, measure
 from ..run.experiment import parse_setting
 from ..run.outputs import render_json
@@ -71,11 +71,13 @@ def run(args: argparse.Namespace) -> None:
         fluid=other.get("run.mode") == "wormhole",
         watcher=make_watcher(args.quiet),
     )
+    beyond = comparison.beyond(bounds)
+    args.outcome = EXIT_CHECK_FAILED if beyond else EXIT_OK  # it stands although nobody reads what follows
     if args.json:
         sys.stdout.write(render_json(comparison.as_dict()))
     elif not args.quiet:
         print_comparison(comparison, Console(highlight=False))
-    if beyond := comparison.beyond(bounds):
+    if beyond:
         raise CheckFailed(f"--max-error: {'; '.join(beyond)}")
 
 

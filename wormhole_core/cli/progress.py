@@ -29,24 +29,27 @@ def make_watcher(quiet: bool, console: Console | None = None) -> Watcher:
 
 
 class InterruptibleWatcher(Watcher):
-    """Lets the first Ctrl-C end the run between two slices, so that all counts agree; the second acts at once."""
+    """Lets the first Ctrl-C, or request to terminate where that means the same, end the run between two
+    slices, so that all counts agree; the second acts at once."""
 
     def __init__(self) -> None:
         self._asked_to_stop = False
-        self._before: object = None
+        self._before: dict[int, object] = {}
 
     def started(self, notes: tuple[str, ...]) -> None:
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._interrupt)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                if signal.getsignal(number) is signal.default_int_handler:
+                    self._before[number] = signal.signal(number, self._interrupt)
 
     def advanced(self, progress: Progress) -> None:
         if self._asked_to_stop:
             raise KeyboardInterrupt
 
     def ended(self) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)  # type: ignore[arg-type]
-            self._before = None
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+        self._before.clear()
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         if self._asked_to_stop:

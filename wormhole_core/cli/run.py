@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
         result = error.result
         code = error.exit_code if isinstance(error, StalledError) else EXIT_INTERRUPTED
         print(str(error) or "interrupted; what was done by then is kept", file=sys.stderr)
+    args.outcome = code  # it stands although nobody reads what follows
     if args.json:
         sys.stdout.write(render_json(result.summary))
     elif not args.quiet:

@@ -109,7 +109,10 @@ class ResultFolder(Observer):
         """links.csv, at the end of the run."""
         writer = self._table("links", LINK_COLUMNS)
         if writer is not None:
-            writer.writerows(link_row(record, span_ps) for record in records)
+            try:
+                writer.writerows(link_row(record, span_ps) for record in records)
+            except OSError as error:
+                raise OutputError(_cannot_write(self.folder / "links.csv", error)) from None
 
     def flush(self) -> None:
         """Hand all rows so far to the operating system; raises OutputError (disk full)."""
@@ -129,16 +132,21 @@ class ResultFolder(Observer):
             raise OutputError(_cannot_write(self.folder / RESULT, error)) from None
 
     def close(self) -> None:
-        """Close the tables; rows written stay."""
-        self.flush()
-        for file in self._files:
-            file.close()
-        self._files.clear()
+        """Close the tables; rows written stay. Raises OutputError (disk full)."""
+        files, self._files = self._files, []
+        failed = None
+        for file in files:
+            try:
+                file.close()
+            except OSError as error:
+                failed = error
+        if failed is not None:
+            raise OutputError(_cannot_write(self.folder, failed)) from None
 
 
 def render_json(summary: dict[str, Any]) -> str:
-    """The text of result.json."""
-    return json.dumps(summary, indent=2, ensure_ascii=False, default=str) + "\n"
+    """The text of result.json: ASCII, so that it goes through every terminal and holds every file name."""
+    return json.dumps(summary, indent=2, default=str) + "\n"
 
 
 def flow_row(record: FlowRecord) -> tuple[Any, ...]:

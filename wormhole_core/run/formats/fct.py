@@ -45,18 +45,30 @@ class FctWriter:
 
     def __init__(self, path: object) -> None:
         self._file: TextIO
+        self._path = path
         try:
             self._file = Path(str(path)).open("w", encoding="ascii", newline="\n", buffering=1)
         except (OSError, ValueError) as error:
-            raise OutputError(f"{path}: cannot be written ({error}); choose another folder with --out") from error
+            raise self._refused(error) from error
 
     def write(self, record: FlowRecord) -> None:
-        """Add one finished flow."""
-        self._file.write(fct_line(record))
+        """Add one finished flow. Raises OutputError."""
+        line = fct_line(record)
+        try:
+            self._file.write(line)
+        except OSError as error:
+            raise self._refused(error) from error
 
     def close(self) -> None:
-        """Finish the file."""
-        self._file.close()
+        """Finish the file. Raises OutputError."""
+        try:
+            self._file.close()
+        except OSError as error:
+            raise self._refused(error) from error
+
+    def _refused(self, error: Exception) -> OutputError:
+        why = getattr(error, "strerror", None) or error
+        return OutputError(f"{self._path}: cannot be written ({why}); name another file with --fct")
 
     def __enter__(self) -> FctWriter:
         return self
