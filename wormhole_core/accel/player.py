@@ -56,11 +56,11 @@ class Player:
         if recording.complete:
             stats.hits += 1
             stats.hits_of_skipped += recording.approximate
-        if self.controller.quantum_ps and not _same(partition, recording):
-            stats.hits_approximate += 1
         else:
             stats.followers += 1
             recording.followers.append(partition)
+        if self.controller.quantum_ps and not _same(partition, recording):
+            stats.hits_approximate += 1
         stats.flows_replayed += len(partition.members)
         for listener in self.controller.on_hit:
             listener(now_ps, tuple(m.index for m in partition.members), now_ps + recording.duration_ps)
