@@ -95,9 +95,9 @@ def row_rings(bench: Bench) -> list[Line]:
     return lines
 
 
-def timings(result: Result, stride: int) -> dict[tuple[int, int], list[tuple[int, ...]]]:
+def timings(result: Result, stride: int) -> dict[tuple[int, int | None], list[tuple[int, ...]]]:
     """(place in the ring, step) -> (start, FCT, receiver's last byte) of each ring."""
-    found: dict[tuple[int, int], list[tuple[int, ...]]] = {}
+    found: dict[tuple[int, int | None], list[tuple[int, ...]]] = {}
     for flow in result.flows:
         entry = flow.start_ps, flow.fct_ps, flow.rx_last_byte_ps
         found.setdefault((flow.src // stride, flow.step), []).append(entry)
