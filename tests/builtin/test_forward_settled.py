@@ -98,8 +98,10 @@ def test_a_cycle_that_does_not_fit_the_window_hardly_moves_the_rate():
     # Amplitude 3 %, period 16 RTTs, as HPCC on a ring: a plain mean over 56 is up to 0.5 % off.
     worst = 0.0
     for phase in range(16):
+
         def gain(i, k, phase=phase):
             return 23_000 + round(690 * math.cos(2 * math.pi * (k + phase) / 16))
+
         plan = feed(gain=gain, options={"total_tolerance": 0.02}).until_plan()
         worst = max(worst, abs(plan.bytes_per_ps[0] * RTT_PS / 23_000 - 1))
     assert worst < 0.001
@@ -310,10 +312,12 @@ def test_a_saw_tooth_in_a_window_of_other_length_is_refused():
 
 def family(walk, flows=8, size=10**9):
     """Shares of the port that follow walk(flow, k), total constant."""
+
     def gain(i, k):
         steps = [walk(j, k) for j in range(flows)]
         mean = sum(steps) / flows
         return round(47_500 / flows * 100 * (1 + steps[i] - mean))
+
     return feed(info(flows=flows, payload_bytes=PAYLOAD), gain, size=size)
 
 

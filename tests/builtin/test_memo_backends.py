@@ -64,7 +64,7 @@ def test_scan_is_in_key_order_counts_uses_and_survives_deletion(backend):
         backend.put(key(n), value(n, 40), n, f"entry {n}")
     for _ in range(3):
         backend.touch(key(7))
-    backend.touch(key(12345))           # unknown: ignored
+    backend.touch(key(12345))  # unknown: ignored
     rows = list(backend.scan())
     assert [row[0] for row in rows] == sorted(key(n) for n in numbers)
     by_key = {row[0]: row for row in rows}
@@ -84,12 +84,12 @@ def test_memory_drops_the_least_recently_used():
     assert store.get(key(1)) is not None
     store.put(key(3), value(3, 100), 0)
     assert [store.get(key(n)) is not None for n in range(4)] == [True, True, False, True]
-    store.put(key(4), value(4, 1000), 0)            # larger than everything: not stored, nothing lost
+    store.put(key(4), value(4, 1000), 0)  # larger than everything: not stored, nothing lost
     assert store.get(key(4)) is None and store.size_bytes() == 300
-    store.put(key(3), value(3, 232), 0)             # grows: two others make room
+    store.put(key(3), value(3, 232), 0)  # grows: two others make room
     assert store.get(key(3)) == value(3, 232) and store.size_bytes() == 332
     assert store.delete([key(n) for n in range(9)]) == 2 and store.size_bytes() == 0
-    for n in range(3):                              # deletion gave the room back
+    for n in range(3):  # deletion gave the room back
         store.put(key(n), value(n, 100), 0)
     assert store.size_bytes() == 300
 
@@ -106,7 +106,7 @@ def test_sqlite_remembers_after_reopening(tmp_path):
     again = open_sqlite(path)
     assert list(again.scan()) == [(key(1), value(1), 3, 1, "t")]
     again.close()
-    assert os.listdir(tmp_path) == ["memo"]         # the log is folded in
+    assert os.listdir(tmp_path) == ["memo"]  # the log is folded in
 
 
 def test_sqlite_writes_held_uses_by_itself(tmp_path, monkeypatch):
@@ -177,7 +177,7 @@ def test_truncated_stores_never_answer_wrongly(tmp_path, keep):
     data = path.read_bytes()
     path.write_bytes(data[: int(len(data) * keep)])
     assert "memo store is damaged" in refusal(path)
-    with pytest.raises(InputError, match="memo store is damaged"):     # also without the check at opening
+    with pytest.raises(InputError, match="memo store is damaged"):  # also without the check at opening
         list(open_sqlite(path, check=False).scan())
 
 

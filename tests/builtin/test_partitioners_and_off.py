@@ -45,14 +45,28 @@ def test_resources_do_not_depend_on_order():
 
 def test_off_never_skips():
     info = PartitionInfo(
-        flows=1, base_rtt_ps=8_000_000, settling_ps=None, period_ps=None, declared=False, flow_ports=((0,),),
-        port_rate_bps=(10**11,), payload_bytes=1000, line_rate_bps=(10**11,), exchangeable=(0,),
+        flows=1,
+        base_rtt_ps=8_000_000,
+        settling_ps=None,
+        period_ps=None,
+        declared=False,
+        flow_ports=((0,),),
+        port_rate_bps=(10**11,),
+        payload_bytes=1000,
+        line_rate_bps=(10**11,),
+        exchangeable=(0,),
     )
     policy = OFF.build(OFF.config(), info, stream(1, "policy"))
     for step in range(100):
         sample = Sample(
-            now_ps=step * 10**9, acked_bytes=(step * 12_500_000,), rates_bps=(10**11,), queue_bytes=(0,),
-            busy_ps=(step * 10**9,), disturbed=False, remaining_bytes=(10**12,), horizon_ps=None,
+            now_ps=step * 10**9,
+            acked_bytes=(step * 12_500_000,),
+            rates_bps=(10**11,),
+            queue_bytes=(0,),
+            busy_ps=(step * 10**9,),
+            disturbed=False,
+            remaining_bytes=(10**12,),
+            horizon_ps=None,
         )
         assert policy.observe(sample) is None
     assert policy.interval_ps() > 10**18 and OFF.traits["never_skips"]

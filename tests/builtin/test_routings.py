@@ -30,9 +30,14 @@ def key(flow: int = 0, is_ack: bool = False) -> FlowKey:
 @pytest.mark.parametrize(
     ("words", "seed", "expected"),
     [
-        ((), 0, 0), ((), 1, 0x514E28B7), ((), 0xFFFFFFFF, 0x81F16F39),
-        ((0xFFFFFFFF,), 0, 0x76293B50), ((0x87654321,), 0, 0xF55B516B), ((0x87654321,), 0x5082EDEE, 0x2362F9DE),
-        ((0,), 0, 0x2362F9DE), ((0x61616161,), 0x9747B28C, 0x5A97808A),
+        ((), 0, 0),
+        ((), 1, 0x514E28B7),
+        ((), 0xFFFFFFFF, 0x81F16F39),
+        ((0xFFFFFFFF,), 0, 0x76293B50),
+        ((0x87654321,), 0, 0xF55B516B),
+        ((0x87654321,), 0x5082EDEE, 0x2362F9DE),
+        ((0,), 0, 0x2362F9DE),
+        ((0x61616161,), 0x9747B28C, 0x5A97808A),
     ],
 )
 def test_murmur_known_answers(words, seed, expected):
@@ -41,7 +46,11 @@ def test_murmur_known_answers(words, seed, expected):
 
 def test_addresses():
     assert [hex(host_address(n)) for n in (0, 1, 255, 256, 1000)] == [
-        "0xb000001", "0xb000101", "0xb00ff01", "0xb010001", "0xb03e801",
+        "0xb000001",
+        "0xb000101",
+        "0xb00ff01",
+        "0xb010001",
+        "0xb03e801",
     ]
 
 

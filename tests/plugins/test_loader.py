@@ -15,11 +15,14 @@ from wormhole_core.plugins import load_plugins
 
 OWN = ("cca", "topologies", "workloads")
 HEAD = "from wormhole_core import Component, hookimpl\n"
-ONE = HEAD + """
+ONE = (
+    HEAD
+    + """
 @hookimpl
 def wormhole_ccas():
     return [Component(name='{0}', build=lambda *a: a, summary='a test')]
 """
+)
 
 
 class Site:
@@ -309,7 +312,8 @@ def test_manifest_names_the_code_behind_a_result(site):
         {"name": "builtin", "distribution": "wormhole-sim", "version": __version__},
     ]
     assert [(c["kind"], c["name"], c["plugin"]) for c in manifest["components"]] == [
-        ("cca", "x", "a"), ("routing", "ecmp", "builtin"),
+        ("cca", "x", "a"),
+        ("routing", "ecmp", "builtin"),
     ]
 
 

@@ -46,8 +46,8 @@ def test_wormhole_is_the_default_and_packet_mode_one_word_away(plugins):
     fast, slow = simulate(RING, plugins=plugins), simulate(RING, plugins=plugins, mode="packet")
     assert (fast.summary["mode"], slow.summary["mode"]) == ("wormhole", "packet")
     assert fast.summary["acceleration"] == {
-        "partitioner": "ports", "memo": "memory", "fast_forward": "settled", "tails": True, "quantum_ps": 0, "audit": 0.0,
-        "matches": "exact",
+        "partitioner": "ports", "memo": "memory", "fast_forward": "settled", "tails": True, "quantum_ps": 0,
+        "audit": 0.0, "matches": "exact",
     }  # fmt: skip
     assert slow.summary["acceleration"] is None and "acceleration" not in slow.summary["cost"]
     assert counts(fast)["hits"] == 5  # six steps of one ring, all alike

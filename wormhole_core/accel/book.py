@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
+import attrs
+
 from ..contracts.memo import MemoBackend
 from ..rng import stream
 from .key import variant_key
@@ -17,19 +19,31 @@ PATIENCE = 32
 CACHE = 256
 
 
+@attrs.define
 class Statistics:
-    """What acceleration did."""
+    """What acceleration did.
 
-    __slots__ = ("episodes", "events_resimulated", "flows_replayed", "followers", "hits", "hits_approximate", "hits_of_skipped", "refused",
-                 "resimulated", "skipped_ps", "skips", "tails")  # fmt: skip
+    hits: recordings played, of them hits_approximate with other sizes or starts and hits_of_skipped from
+    recordings with skips or shortened ends; followers: episodes that followed one alike; refused: hits
+    without room in the buffers; resimulated: partitions taken to packets privately.
+    """
 
-    def __init__(self) -> None:
-        for name in self.__slots__:
-            setattr(self, name, 0)
+    episodes: int = 0
+    hits: int = 0
+    hits_approximate: int = 0
+    hits_of_skipped: int = 0
+    followers: int = 0
+    flows_replayed: int = 0
+    refused: int = 0
+    resimulated: int = 0
+    events_resimulated: int = 0
+    skips: int = 0
+    skipped_ps: int = 0
+    tails: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Name -> count."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return attrs.asdict(self)
 
 
 class Book:

@@ -31,7 +31,9 @@ def shape_of(members: Sequence[Any], ports: Sequence[Any]) -> tuple[Any, ...]:
 
 def checked_shape(data: Any) -> tuple[Any, ...]:
     """A shape as it was stored; raises ValueError, TypeError or KeyError for anything else."""
-    return tuple((tuple(map(int, path)), tuple(map(int, back)), int(size), int(rate)) for path, back, size, rate in data)
+    return tuple(
+        (tuple(map(int, path)), tuple(map(int, back)), int(size), int(rate)) for path, back, size, rate in data
+    )
 
 
 @attrs.frozen

@@ -41,9 +41,17 @@ class Controller:
     recordings serve sizes of the same number of packets (0: exact matching).
     """
 
-    def __init__(self, motion: Any, driver: Any, book: Book, make_policy: Callable[[Any, int], Any] | None,
-                 coarsen: Callable[[Any], Iterable[Any]] | None, observers: Sequence[Observer], tails: bool = True,
-                 quantum_ps: int = 0) -> None:
+    def __init__(
+        self,
+        motion: Any,
+        driver: Any,
+        book: Book,
+        make_policy: Callable[[Any, int], Any] | None,
+        coarsen: Callable[[Any], Iterable[Any]] | None,
+        observers: Sequence[Observer],
+        tails: bool = True,
+        quantum_ps: int = 0,
+    ) -> None:
         self.motion, self.driver, self.book = motion, driver, book
         self.coarsen, self.tails, self.quantum_ps = coarsen, tails, quantum_ps
         self.env = motion.env
@@ -187,7 +195,9 @@ class Controller:
 
     # --- partitions ---
 
-    def new_partition(self, members: list[Member], now_ps: int, debt: float, ports: list[Any] | None = None) -> Partition:
+    def new_partition(
+        self, members: list[Member], now_ps: int, debt: float, ports: list[Any] | None = None
+    ) -> Partition:
         """A partition that owns its members' ports from now on."""
         if ports is None:
             ports = list(dict.fromkeys(port for m in members for port in m.ports))

@@ -1,6 +1,7 @@
 """The key of an episode: everything that shapes how it evolves, and nothing else.
 
-Flows are taken by NIC port and then by index (the order of flows matters within a NIC only), ports are numbered by first appearance along data and ACK paths.
+Flows are taken by NIC port and then by index (the order of flows matters within a NIC only), ports
+are numbered by first appearance along data and ACK paths.
 The key has, per flow, what its congestion control was told and its path; per port its rate, delay,
 loss, marking thresholds and the switch it belongs to; and the order of the ports' indices, which
 decides what happens first in one instant. Sizes join the key of a whole episode: they decide when

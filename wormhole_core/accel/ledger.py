@@ -38,7 +38,15 @@ class Ledger:
     def note_policy(self, partition: Partition) -> None:
         """A policy watches a partition."""
         count = partition.unfinished
-        size = "1 flow" if count == 1 else "2 to 8 flows" if count <= 8 else "9 to 64 flows" if count <= 64 else "over 64 flows"
+        size = (
+            "1 flow"
+            if count == 1
+            else "2 to 8 flows"
+            if count <= 8
+            else "9 to 64 flows"
+            if count <= 64
+            else "over 64 flows"
+        )
         name = f"{size}: {type(partition.policy).__name__}"
         self._classes[name] = self._classes.get(name, 0) + 1
 
@@ -75,15 +83,23 @@ class Ledger:
             entry = self.of(port)
             entry[3] = max(entry[3], port.max_queue)
             port.max_queue = 0
-            partition.labels.append((port.tx_bytes + entry[0], port.tx_frames + entry[1], port.marks + entry[2], port.tx_frames))
+            partition.labels.append(
+                (port.tx_bytes + entry[0], port.tx_frames + entry[1], port.marks + entry[2], port.tx_frames)
+            )
 
     def close(self, partition: Partition, recording: Recording) -> None:
         """Write what passed since `open` into the recording."""
         recording.totals = []
         for port, base in zip(partition.ports, partition.labels, strict=True):
             entry = self.of(port)
-            recording.totals.append((port.tx_bytes + entry[0] - base[0], port.tx_frames + entry[1] - base[1],
-                                     port.marks + entry[2] - base[2], port.max_queue))
+            recording.totals.append(
+                (
+                    port.tx_bytes + entry[0] - base[0],
+                    port.tx_frames + entry[1] - base[1],
+                    port.marks + entry[2] - base[2],
+                    port.max_queue,
+                )
+            )
             recording.hops += port.tx_frames - base[3]
 
     def credit_recording(self, ports: Sequence[Any], recording: Recording) -> None:
@@ -121,7 +137,6 @@ class Ledger:
                 entry[0] += acks * self._ack
                 entry[1] += acks
         return moved * sign
-
 
     def credit_in_flight(self, ports: Iterable[Any], sign: int = 1) -> None:
         """Frames of a frozen partition pass what lies before them, and so do their ACKs. sign -1 takes

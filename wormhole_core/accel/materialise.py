@@ -20,8 +20,14 @@ from .steady import moved_bytes
 ALL = 1 << 62
 
 
-def materialise(motion: Any, partition: Partition, until_ps: int, now_ps: int, rewind: bool,
-                flow_stream: Callable[[Member, int | None], Stream]) -> None:
+def materialise(
+    motion: Any,
+    partition: Partition,
+    until_ps: int,
+    now_ps: int,
+    rewind: bool,
+    flow_stream: Callable[[Member, int | None], Stream],
+) -> None:
     """Build the partition's flows and packets as of until_ps (events of that instant done) and leave
     their events in the real heap, where the time is now_ps >= until_ps.
 

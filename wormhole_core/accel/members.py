@@ -78,14 +78,16 @@ class Partition:
     """Flows that share ports, between two changes of membership.
 
     members: all it began with, so that positions stay. frozen: its packets are in their ports but their
-    events are out of the heap, since `frozen_ps`. resources: what it owns, its ports among them. reserved: bytes taken on switches for what is played.
-    detached: it owns no ports any more, but its last flows still finish as recorded. debt: what was
+    events are out of the heap, since `frozen_ps`. resources: what it owns, its ports among them.
+    reserved: bytes taken on switches for what is played. detached: it owns no ports any more, but its last flows still finish as recorded. debt: what was
     ignored at the ends of flows along the chain of episodes that led here.
     """
 
-    __slots__ = ("cursor", "debt", "detached", "disturbance", "doubt", "foreseen_bytes", "foreseen_ps", "frozen", "frozen_ps", "id", "key",
-                 "labels", "members", "mode", "policy", "policy_tick", "ports", "rates", "recording", "reserved", "resources", "start_ps",
-                 "tick", "unfinished", "watched")  # fmt: skip
+    __slots__ = (
+        "cursor", "debt", "detached", "disturbance", "doubt", "foreseen_bytes", "foreseen_ps", "frozen", "frozen_ps",
+        "id", "key", "labels", "members", "mode", "policy", "policy_tick", "ports", "rates", "recording", "reserved",
+        "resources", "start_ps", "tick", "unfinished", "watched",
+    )  # fmt: skip
 
     def __init__(self, number: int, members: list[Member], ports: list[Any], start_ps: int) -> None:
         self.id = number

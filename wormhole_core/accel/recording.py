@@ -42,8 +42,10 @@ class Recording:
     variants. approximate: the end came from rates or a tail, not from packets.
     """
 
-    __slots__ = ("approximate", "complete", "draws", "error_bound", "events", "finish", "flow_streams", "flows", "followers", "hops", "leader",
-                 "random", "room", "segments", "shape", "sizes", "streams", "together", "totals")  # fmt: skip
+    __slots__ = (
+        "approximate", "complete", "draws", "error_bound", "events", "finish", "flow_streams", "flows", "followers",
+        "hops", "leader", "random", "room", "segments", "shape", "sizes", "streams", "together", "totals",
+    )  # fmt: skip
 
     def __init__(self, flows: int) -> None:
         self.flows = flows
@@ -82,11 +84,13 @@ class Recording:
     def encode(self) -> bytes:
         """As bytes, checksummed."""
         body = {
-            "flows": self.flows, "events": self.events, "segments": [[a, b, [r.hex() for r in c]] for a, b, c in self.segments],
+            "flows": self.flows, "events": self.events,
+            "segments": [[a, b, [r.hex() for r in c]] for a, b, c in self.segments],
             "finish": None if self.finish is None else [self.finish[0], [r.hex() for r in self.finish[1]]],
             "totals": self.totals, "approximate": self.approximate, "error_bound": self.error_bound.hex(),
             "random": self.random, "draws": self.draws, "hops": self.hops,
-            "streams": self.streams, "flow_streams": self.flow_streams, "shape": self.shape, "sizes": self.sizes, "together": self.together,
+            "streams": self.streams, "flow_streams": self.flow_streams, "shape": self.shape,
+            "sizes": self.sizes, "together": self.together,
         }  # fmt: skip
         text = zlib.compress(json.dumps(body, separators=(",", ":")).encode(), 6)
         return MAGIC + zlib.crc32(text).to_bytes(4, "little") + text
@@ -102,7 +106,15 @@ class Recording:
             body = json.loads(_inflated(data[8:]))
             recording = cls._from_body(body)
             recording._check()
-        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, zlib.error) as error:
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+            zlib.error,
+        ) as error:
             raise DamagedRecording(f"unreadable: {error}") from error
         recording.complete = True
         return recording

@@ -44,9 +44,21 @@ class WormholeSimulation(Simulation):
     may be spent afterwards on estimating the error, as a share of the run's own; 0: none are.
     """
 
-    def __init__(self, *args: Any, make_policy: Callable[[Any, int], Any] | None = None, memo: MemoBackend | None = None,
-                 dynamics: bytes = b"", tails: bool = True, quantum_ps: int = 0, coarsen: Callable[[Any], Iterable[Any]] | None = None, model: str = "event",
-                 observers: Sequence[Observer] = (), seed: int = 1, audit: float = 0.0, **options: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        make_policy: Callable[[Any, int], Any] | None = None,
+        memo: MemoBackend | None = None,
+        dynamics: bytes = b"",
+        tails: bool = True,
+        quantum_ps: int = 0,
+        coarsen: Callable[[Any], Iterable[Any]] | None = None,
+        model: str = "event",
+        observers: Sequence[Observer] = (),
+        seed: int = 1,
+        audit: float = 0.0,
+        **options: Any,
+    ) -> None:
         if model != "event":
             raise ConfigError(f"run.model must be 'event' in wormhole mode, got {model!r} (use --mode packet with it)")
         self.controller: Any = None
@@ -61,7 +73,16 @@ class WormholeSimulation(Simulation):
         per_flow = self.network.per_flow
         dynamics = dynamics_digest((dynamics, tails, quantum_ps, *network_parts(self.network)), ())
         self.book = Book(memo if per_flow else None, dynamics, seed)
-        self.controller = Controller(self.motion, self.driver, self.book, make_policy if per_flow else None, coarsen, list(observers), tails, quantum_ps if per_flow else 0)
+        self.controller = Controller(
+            self.motion,
+            self.driver,
+            self.book,
+            make_policy if per_flow else None,
+            coarsen,
+            list(observers),
+            tails,
+            quantum_ps if per_flow else 0,
+        )
         self.controller.busy = busy
         self.accelerated = per_flow
         for time_ps, _, _ in self.network.config.link_failures:

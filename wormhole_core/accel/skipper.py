@@ -52,7 +52,9 @@ class Skipper:
 
     def _arm(self, partition: Partition, now_ps: int) -> None:
         tick = partition.policy_tick = Tick(partition.id)
-        self.env.push(now_ps + partition.policy.interval_ps(), BETWEEN | partition.id, tick, (lambda _t: self._look(partition),))
+        self.env.push(
+            now_ps + partition.policy.interval_ps(), BETWEEN | partition.id, tick, (lambda _t: self._look(partition),)
+        )
 
     def _look(self, partition: Partition) -> None:
         now = self.env._now
@@ -156,7 +158,9 @@ class Skipper:
 
     # --- to the end ---
 
-    def _finish_at_rates(self, partition: Partition, members: list[Member], ends: list[float], now_ps: int, bound: float) -> None:
+    def _finish_at_rates(
+        self, partition: Partition, members: list[Member], ends: list[float], now_ps: int, bound: float
+    ) -> None:
         """The end is known: from here on the partition plays what its rates say."""
         controller = self.controller
         recorded = controller.leaders.is_leading(partition)

@@ -32,7 +32,8 @@ def partition_info(partition: Partition, payload_bytes: int) -> PartitionInfo:
         payload_bytes=payload_bytes,
         line_rate_bps=tuple(f.line_rate_bps for f in flows),
         exchangeable=tuple(
-            classes.setdefault((f.info, tuple((p.rate_bps, p.delay_ps) for p in f.data_path)), len(classes)) for f in flows
+            classes.setdefault((f.info, tuple((p.rate_bps, p.delay_ps) for p in f.data_path)), len(classes))
+            for f in flows
         ),
     )
 

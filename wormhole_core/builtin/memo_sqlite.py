@@ -23,7 +23,7 @@ import attrs
 from wormhole_core import Component, MemoBackend
 from wormhole_core.errors import InputError
 
-APPLICATION_ID = 0x57484D31         # "WHM1"
+APPLICATION_ID = 0x57484D31  # "WHM1"
 SCHEMA_VERSION = 1
 BUSY_S = 30.0
 """How long to wait for another process's transaction; each is a few milliseconds at most."""
@@ -121,7 +121,7 @@ class SqliteBackend(MemoBackend):
         if self._connection is None:
             return
         if self._pid != os.getpid():
-            return              # the parent's; closing it here would remove the log under the parent
+            return  # the parent's; closing it here would remove the log under the parent
         try:
             self._write_touches()
         finally:
@@ -222,7 +222,7 @@ class SqliteBackend(MemoBackend):
     def _create(self, connection: sqlite3.Connection) -> None:
         _retry(lambda: connection.execute("BEGIN IMMEDIATE"))
         try:
-            if self._recognise(connection):         # another process may have been faster
+            if self._recognise(connection):  # another process may have been faster
                 connection.execute(_CREATE)
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

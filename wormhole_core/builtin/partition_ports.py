@@ -6,7 +6,7 @@ from wormhole_core import Component, NoConfig, Partitioner
 
 
 def _build(_config: NoConfig) -> Partitioner:
-    return Partitioner()        # the core's own rule is exactly this one
+    return Partitioner()  # the core's own rule is exactly this one
 
 
 PORTS = Component(name="ports", build=_build, summary="flows that share an egress port, data or ACK (the finest)")

@@ -88,9 +88,7 @@ class Plugins:
             self.manager.unregister(name=info.name)
         self.registry.discard(info)
         self.infos = tuple(other for other in self.infos if other != info)
-        entry = BrokenPlugin(
-            name=info.name, distribution=info.distribution, version=info.version, error=str(error)
-        )
+        entry = BrokenPlugin(name=info.name, distribution=info.distribution, version=info.version, error=str(error))
         self.broken = (*self.broken, entry)
 
     def make_config(self, kind: str, name: str, values: Mapping[str, Any]) -> Any:
@@ -110,8 +108,13 @@ class Plugins:
                 for i in sorted(self.infos, key=lambda i: i.name)
             ],
             "components": [
-                {"kind": e.kind, "name": e.name, "plugin": e.plugin, "distribution": e.distribution,
-                 "version": e.version}
+                {
+                    "kind": e.kind,
+                    "name": e.name,
+                    "plugin": e.plugin,
+                    "distribution": e.distribution,
+                    "version": e.version,
+                }
                 for e in entries
             ],
         }

@@ -115,9 +115,7 @@ def _from_argument(text: str) -> Candidate:
         top = text.partition(".")[0]
         owners = metadata.packages_distributions().get(top, [])
         distribution, version = (owners[0], metadata.version(owners[0])) if owners else (text, "")
-        info = PluginInfo(
-            name=text, source="module", distribution=distribution, version=version, roots=_roots(text)
-        )
+        info = PluginInfo(name=text, source="module", distribution=distribution, version=version, roots=_roots(text))
         return Candidate(info=info, load=lambda: importlib.import_module(text))
     path = Path(text)
     version = f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}" if path.is_file() else ""
@@ -134,7 +132,7 @@ def _import_file(path: Path, text: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise InputError("not a Python file; a plugin file ends in .py", path=text)
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module          # classes made while the file runs look their module up here
+    sys.modules[name] = module  # classes made while the file runs look their module up here
     try:
         spec.loader.exec_module(module)
     except BaseException:
@@ -219,7 +217,7 @@ def _register_checked(manager: pluggy.PluginManager, info: PluginInfo, plugin: A
     try:
         manager.register(plugin, name=info.name)
     except pluggy.PluginValidationError as error:
-        if manager.is_registered(plugin):       # older pluggy registers what it then refuses
+        if manager.is_registered(plugin):  # older pluggy registers what it then refuses
             manager.unregister(plugin)
         raise PluginError(f"{info}: {' '.join(str(error).split())}") from error
     try:
@@ -258,7 +256,7 @@ def _fill_registry(plugins: Plugins, info: PluginInfo, tracer: Tracer) -> None:
         for implementation in getattr(plugins.manager.hook, hook).get_hookimpls():
             if implementation.plugin is not plugin:
                 continue
-            if info not in plugins.infos:       # refused at an earlier hook
+            if info not in plugins.infos:  # refused at an earlier hook
                 return
             try:
                 components = check_components(info, hook, implementation.function())

@@ -205,7 +205,7 @@ def innermost(error: BaseException, roots: tuple[str, ...]) -> tuple[str, int] |
     """File and line of the innermost traceback frame whose file lies in one of `roots`."""
     found, trace = None, error.__traceback__
     while trace is not None:
-        filename = os.path.realpath(trace.tb_frame.f_code.co_filename)      # roots are real paths, too
+        filename = os.path.realpath(trace.tb_frame.f_code.co_filename)  # roots are real paths, too
         if covering_root(filename, roots):
             found = (filename, trace.tb_lineno)
         trace = trace.tb_next

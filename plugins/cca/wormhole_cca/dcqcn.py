@@ -204,11 +204,15 @@ class Dcqcn(RateBased):
                 # Idle firings up to now: skip them in one step.
                 self._decrease_at_ps = now_ps + self._decrease_ps - (now_ps - decrease_at) % self._decrease_ps
                 continue
-            if increase_at is not None and increase_at <= now_ps and (
-                decrease_at is None
-                or not self._decrease_flag
-                or increase_at < decrease_at
-                or (increase_at == decrease_at and self._increase_ps > self._decrease_ps)
+            if (
+                increase_at is not None
+                and increase_at <= now_ps
+                and (
+                    decrease_at is None
+                    or not self._decrease_flag
+                    or increase_at < decrease_at
+                    or (increase_at == decrease_at and self._increase_ps > self._decrease_ps)
+                )
             ):
                 self._increase_at_ps = increase_at + self._increase_ps
                 self._increase(timer=True)
