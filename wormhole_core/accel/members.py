@@ -79,8 +79,9 @@ class Partition:
 
     members: all it began with, so that positions stay. frozen: its packets are in their ports but their
     events are out of the heap, since `frozen_ps`. resources: what it owns, its ports among them.
-    reserved: bytes taken on switches for what is played. detached: it owns no ports any more, but its last flows still finish as recorded. debt: what was
-    ignored at the ends of flows along the chain of episodes that led here.
+    reserved: bytes taken on switches for what is played. detached: it owns no ports any more, but its
+    last flows still finish as recorded. debt: what was ignored at the ends of flows along the chain of
+    episodes that led here.
     """
 
     __slots__ = (

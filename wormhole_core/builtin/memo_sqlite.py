@@ -177,9 +177,13 @@ class SqliteBackend(MemoBackend):
     @_told
     def _open(self, check: bool) -> sqlite3.Connection:
         place = Path(self.path)
-        if place.is_dir():
+        try:
+            is_folder, has_folder = place.is_dir(), place.absolute().parent.is_dir()
+        except OSError as error:
+            raise InputError(f"memo store cannot be used ({error.strerror}); name another file", self.path) from None
+        if is_folder:
             raise InputError("memo store is a folder; name a file", path=self.path)
-        if not place.absolute().parent.is_dir():
+        if not has_folder:
             raise InputError("the folder for the memo store does not exist; make it first", path=self.path)
         connection = sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None)
         try:

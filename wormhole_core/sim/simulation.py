@@ -183,7 +183,10 @@ class Simulation:
         for flow in flows[:limit]:
             done = flow.snd_una + flow.skipped_bytes
             nic = flow.nic
-            if nic is not None and nic.data_paused:
+            down = next((p for p in (*(flow.data_path or ()), *(flow.ack_path or ())) if p.down), None)
+            if down is not None:
+                why = f"the failed link {down.node} -> {down.peer} (link {down.link_index}), and there is no other way"
+            elif nic is not None and nic.data_paused:
                 why = "its NIC is paused by PFC"
             elif flow.snd_nxt >= flow.end_seq:
                 why = f"acknowledgement of {flow.snd_nxt - flow.snd_una} B sent"
