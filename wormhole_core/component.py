@@ -22,6 +22,11 @@ T = TypeVar("T")
 NAME_PATTERN = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 
 
+def _is_name(_instance: Any, _attribute: Any, value: Any) -> None:
+    if not isinstance(value, str) or not NAME_PATTERN.match(value):
+        raise ValueError(f"a component is called {value!r}; names are lower-case words joined by '-', as in my-cca")
+
+
 @attrs.frozen(kw_only=True)
 class NoConfig:
     """The configuration of a component without options."""
@@ -41,7 +46,7 @@ class Component(Generic[T]):
     traits: facts the core may read without building an object (documented per kind).
     """
 
-    name: str = attrs.field(validator=attrs.validators.matches_re(NAME_PATTERN))
+    name: str = attrs.field(validator=_is_name)
     build: Callable[..., T]
     summary: str
     config: type = NoConfig

@@ -46,9 +46,16 @@ class OutputError(WormholeError):
 
 
 class PluginError(WormholeError):
-    """A plugin is broken, duplicated or breaks its contract; the message names its distribution."""
+    """A plugin is broken, duplicated or breaks its contract; the message names its distribution.
+
+    kind: of the component that is at fault, where who finds it does not know the plugin: the run adds it.
+    """
 
     exit_code = EXIT_PLUGIN
+
+    def __init__(self, what: str, kind: str | None = None) -> None:
+        super().__init__(what)
+        self.kind = kind
 
 
 class StalledError(WormholeError):

@@ -124,7 +124,7 @@ def test_flows_that_join_make_one_busy_period():
 
 
 def test_certain_parts_give_an_interval_as_narrow_as_what_is_printed():
-    middle, low, high = error_of(1_010_000, [[Part("a", [400_000.0], 2), Part("b", [200_000.0], 1)]], stream(1, "x"))
+    middle, low, high = error_of(1_010_000, 0, [[Part("a", [400_000.0], 2), Part("b", [200_000.0], 1)]], stream(1, "x"))
     assert middle == pytest.approx(0.01) and low <= 0.01 <= high and high - low <= 2.1e-6
 
 
@@ -133,7 +133,7 @@ def test_the_interval_of_a_sample_covers_the_next_draw():
     law, hits = stream(3, "law"), 0
     for case in range(150):
         samples = [1000 + 10 * normal(law) for _ in range(5)]
-        _, low, high = error_of(1000, [[Part("a", samples, 1)]], stream(case, "draws"))
+        _, low, high = error_of(1000, 0, [[Part("a", samples, 1)]], stream(case, "draws"))
         hits += low <= (1000 - (truth := 1000 + 10 * normal(law))) / truth <= high
     assert 125 <= hits <= 145
 
@@ -141,8 +141,8 @@ def test_the_interval_of_a_sample_covers_the_next_draw():
 def test_the_last_of_several_chains_counts():
     one = [Part(("a", i), [1000.0, 1010.0, 990.0, 1005.0, 995.0], 1) for i in range(1)]
     many = [[Part(("a", i), [1000.0, 1010.0, 990.0, 1005.0, 995.0], 1)] for i in range(20)]
-    alone, _, _ = error_of(1000, [one], stream(1, "d"))
-    together, _, _ = error_of(1000, many, stream(1, "d"))
+    alone, _, _ = error_of(1000, 0, [one], stream(1, "d"))
+    together, _, _ = error_of(1000, 0, many, stream(1, "d"))
     assert abs(alone) < 0.003 and together < -0.008
 
 

@@ -13,7 +13,7 @@ from wormhole_core.accel.recording import Recording
 from wormhole_core.run import pictures
 
 QUICK = ("--topology", "star", "--set", "topology.hosts=4", "--cca", "hpcc", "--quiet")
-RING = ("run", "--workload", "ring-all-reduce", "--set", "workload.size_bytes=40kB", *QUICK)
+RING = ("run", "--workload", "ring-all-reduce", "--set", "workload.size_bytes=400kB", *QUICK)
 INCAST = ("run", "--workload", "incast", "--set", "workload.size_bytes=20kB", *QUICK)
 
 

@@ -248,7 +248,7 @@ def test_starts_are_jittered_by_a_round_trip_unless_told_otherwise(plugins):
 
 
 def statistics(**changed):
-    base = dict.fromkeys(("skips", "tails", "hits_of_skipped", "hits_approximate"), 0)
+    base = dict.fromkeys(("skips", "tails", "hits_of_skipped", "hits_approximate", "hits_of_random"), 0)
     return {**base, **changed}
 
 

@@ -93,7 +93,7 @@ class Audit:
         missing = self._missing(trains, chains, makespan - begin)
         if missing:
             return self.refused(missing)
-        return self._estimate(trains, makespan)
+        return self._estimate(trains, makespan, begin)
 
     def _chains(self, units: Sequence[Unit]) -> list[list[Link]]:
         ends = sorted(((u.end_ps, -u.number, u) for u in units), key=lambda e: e[:2], reverse=True)
@@ -211,10 +211,10 @@ class Audit:
                 return "what ended almost as late has too few samples"
         return ""
 
-    def _estimate(self, trains: list[list[tuple[Train, Kind]]], makespan: int) -> dict[str, Any]:
+    def _estimate(self, trains: list[list[tuple[Train, Kind]]], makespan: int, begin: int) -> dict[str, Any]:
         pools = self._pools()
         parts = [self._parts(chain, pools) for chain in trains if all(k.known for _, k in chain) or chain is trains[0]]
-        middle, low, high = error_of(makespan, parts, stream(self.seed, "audit", "draws"))
+        middle, low, high = error_of(makespan, begin, parts, stream(self.seed, "audit", "draws"))
         text = (
             f"Audit: the makespan is {middle:+.3%} off packet mode's ({low:+.3%} to {high:+.3%} with {CONFIDENCE:.0%} "
             f"confidence), from {self.samples} busy periods simulated again."

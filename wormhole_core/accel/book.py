@@ -23,15 +23,17 @@ CACHE = 256
 class Statistics:
     """What acceleration did.
 
-    hits: recordings played, of them hits_approximate with other sizes or starts and hits_of_skipped from
-    recordings with skips or shortened ends; followers: episodes that followed one alike; refused: hits
-    without room in the buffers; resimulated: partitions taken to packets privately.
+    hits: recordings played, of them hits_approximate with other sizes or starts, hits_of_skipped from
+    recordings with skips or shortened ends, hits_of_random from those that drew random numbers;
+    followers: episodes that followed one alike; refused: hits without room in the buffers; resimulated:
+    partitions taken to packets privately.
     """
 
     episodes: int = 0
     hits: int = 0
     hits_approximate: int = 0
     hits_of_skipped: int = 0
+    hits_of_random: int = 0
     followers: int = 0
     flows_replayed: int = 0
     refused: int = 0

@@ -49,14 +49,15 @@ def normal(draws: Stream) -> float:
     return math.sqrt(-2 * math.log(1 - draws.uniform())) * math.cos(2 * math.pi * draws.uniform())
 
 
-def error_of(own_ps: int, chains: Sequence[Sequence[Part]], draws: Stream) -> tuple[float, float, float]:
+def error_of(own_ps: int, begin_ps: int, chains: Sequence[Sequence[Part]], draws: Stream) -> tuple[float, float, float]:
     """(median, low, high) of the relative error of a makespan: when the last of the chains would have ended
-    is drawn some hundred times. Times count from the start of the run, as in `run.compare`."""
+    is drawn some hundred times. own_ps: when the run ended, begin_ps: when its first flow started, from
+    where makespans count as in `run.compare`."""
     errors = []
     for _ in range(DRAWS):
         means: dict[Any, tuple[float, float]] = {}
         end = max(sum(part.draw(means, draws) for part in chain) for chain in chains)
-        errors.append((own_ps - end) / end)
+        errors.append((own_ps - end) / (end - begin_ps))
     errors.sort()
     tail = (1 - CONFIDENCE) / 2
     low, high = errors[int(tail * DRAWS)], errors[int((1 - tail) * DRAWS)]

@@ -246,6 +246,7 @@ class Leaders:
                 self._promote(follower, recording, new, now, now - 1)
             else:
                 follower.recording = other
+                self.controller.stats.hits_of_random += 1
                 if other.complete:
                     self.controller.player.deliver(follower, now)
                 else:

@@ -56,6 +56,7 @@ class Player:
         if recording.complete:
             stats.hits += 1
             stats.hits_of_skipped += recording.approximate
+            stats.hits_of_random += recording.random
         else:
             stats.followers += 1
             recording.followers.append(partition)

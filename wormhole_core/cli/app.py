@@ -53,13 +53,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     _have_outputs()
     arguments = list(sys.argv[1:] if argv is None else argv)
     early = _early_options(arguments)
-    loaded, args = None, argparse.Namespace()
+    loaded, args, running = None, argparse.Namespace(), False
     try:
         recovering = not arguments or not RECOVERY.isdisjoint(arguments)
-        loaded = load_plugins(
-            builtin=BUILTIN_PLUGINS, files=early.plugin, disabled=early.disable_plugin, tolerant=recovering
-        )
-        parser = make_parser(loaded)
+        with contextlib.redirect_stdout(sys.stderr):  # standard output is for what was asked for
+            loaded = load_plugins(
+                builtin=BUILTIN_PLUGINS, files=early.plugin, disabled=early.disable_plugin, tolerant=recovering
+            )
+            parser = make_parser(loaded)
         args, unknown = parser.parse_known_args(arguments)
         if unknown:  # argparse would complain in the name of the whole command, which knows no options
             getattr(args, "parser", parser).error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -67,6 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.print_help()
             return EXIT_OK
         args.plugins = loaded
+        running = True
         code = args.run(args)
         sys.stdout.flush()
         return EXIT_OK if code is None else code
@@ -74,6 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stop.__context__, BrokenPipeError):  # rich makes this of it
             _forget_stdout()
             return getattr(args, "outcome", EXIT_OK)
+        if running and loaded is not None and loaded.attribute(stop) is not None:  # a plugin must not end us
+            return _report(stop, loaded, early.debug)
         return stop.code if isinstance(stop.code, int) else EXIT_OK
     except KeyboardInterrupt:
         _say("interrupted")
@@ -81,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _forget_stdout()
         return getattr(args, "outcome", EXIT_OK)
-    except Exception as error:
+    except BaseException as error:
         return _report(error, loaded, early.debug)
 
 
@@ -123,7 +127,7 @@ def _early_options(arguments: list[str]) -> argparse.Namespace:
     return argparse.Namespace(plugin=[], disable_plugin=[], debug=False)
 
 
-def _report(error: Exception, loaded: Plugins | None, debug: bool) -> int:
+def _report(error: BaseException, loaded: Plugins | None, debug: bool) -> int:
     """Print an error the way its kind deserves; returns the exit code."""
     if debug:
         traceback.print_exception(error)

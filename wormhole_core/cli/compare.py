@@ -16,7 +16,7 @@ from ..run.experiment import parse_setting
 from ..run.outputs import render_json
 from ..run.trust import sentence
 from ..units import format_size, format_time, parse_time_ps
-from .options import add_run_options, experiment_from_args
+from .options import add_run_options, experiment_from_args, no_other_output
 from .progress import make_watcher
 from .tables import columns_table
 
@@ -61,16 +61,18 @@ def run(args: argparse.Namespace) -> None:
     bounds = dict(map(_bound, args.max_error))
     if args.floor < 0:
         raise ConfigError(f"--floor {args.floor}: expected how often packet mode is repeated, at least 0")
-    comparison = compare_experiment(
-        experiment_from_args(args, args.plugins),
-        args.plugins,
-        reference={"run.mode": "packet"},
-        other=other,
-        floor=args.floor,
-        jitter_ps=None if args.jitter is None else _jitter_ps(args.jitter),
-        fluid=other.get("run.mode") == "wormhole",
-        watcher=make_watcher(args.quiet),
-    )
+    experiment = experiment_from_args(args, args.plugins)
+    with no_other_output(args.json):
+        comparison = compare_experiment(
+            experiment,
+            args.plugins,
+            reference={"run.mode": "packet"},
+            other=other,
+            floor=args.floor,
+            jitter_ps=None if args.jitter is None else _jitter_ps(args.jitter),
+            fluid=other.get("run.mode") == "wormhole",
+            watcher=make_watcher(args.quiet),
+        )
     beyond = comparison.beyond(bounds)
     args.outcome = EXIT_CHECK_FAILED if beyond else EXIT_OK  # it stands although nobody reads what follows
     if args.json:

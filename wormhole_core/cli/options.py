@@ -6,6 +6,8 @@ Order, later wins: experiment file, `--hpcc-config`, `--preset`, the quick optio
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -58,6 +60,11 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--fct", metavar="FILE", help="also write completion times in the HPCC layout")
     out.add_argument("--json", action="store_true", help="print result.json on standard output, and nothing else there")
     out.add_argument("--quiet", action="store_true", help="no progress, no tables")
+
+
+def no_other_output(json: bool) -> contextlib.AbstractContextManager[object]:
+    """With `--json`: what a plugin prints goes to standard error, so that standard output holds JSON alone."""
+    return contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext()
 
 
 def experiment_from_args(args: argparse.Namespace, plugins: Plugins) -> Experiment:

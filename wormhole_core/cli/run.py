@@ -8,7 +8,7 @@ import sys
 from ..errors import EXIT_INTERRUPTED, EXIT_OK, StalledError
 from ..run.outputs import render_json
 from ..run.runner import run_experiment
-from .options import add_output_options, add_run_options, experiment_from_args
+from .options import add_output_options, add_run_options, experiment_from_args, no_other_output
 from .progress import make_watcher
 from .tables import print_result
 
@@ -26,15 +26,16 @@ def run(args: argparse.Namespace) -> int:
     experiment = experiment_from_args(args, args.plugins)
     code = EXIT_OK
     try:
-        result = run_experiment(
-            experiment,
-            args.plugins,
-            out=args.out,
-            force=args.force,
-            fct=args.fct,
-            watcher=make_watcher(args.quiet),
-            keep_records=False,
-        )
+        with no_other_output(args.json):
+            result = run_experiment(
+                experiment,
+                args.plugins,
+                out=args.out,
+                force=args.force,
+                fct=args.fct,
+                watcher=make_watcher(args.quiet),
+                keep_records=False,
+            )
     except (StalledError, KeyboardInterrupt) as error:
         if not hasattr(error, "result"):
             raise

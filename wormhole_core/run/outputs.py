@@ -46,12 +46,43 @@ def prepare_folder(path: str | Path, force: bool = False) -> Path:
             raise OutputError(
                 f"{path}: the folder holds other files ({shown}); name a new or empty folder, or add --force"
             )
-        for name in OUR_FILES:
-            (folder / name).unlink(missing_ok=True)
-        check_writable(folder / f".{RESULT}.new")
+        with FolderLock(folder):
+            for name in OUR_FILES:
+                (folder / name).unlink(missing_ok=True)
+            check_writable(folder / f".{RESULT}.new")
     except OSError as error:
         raise OutputError(_cannot_write(path, error)) from None
     return folder
+
+
+class FolderLock:
+    """Keeps a second run out of a result folder while one writes there. Leaves nothing behind; where the
+    system has no such locks it does nothing. Raises OutputError if another run holds it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._handle: int | None = None
+        try:
+            import fcntl
+
+            self._handle = os.open(folder, os.O_RDONLY)
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.release()
+            raise OutputError(f"{folder}: another run is writing its results there; name another folder") from None
+        except (ImportError, OSError):
+            self.release()
+
+    def release(self) -> None:
+        """Let others in."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+
+    def __enter__(self) -> FolderLock:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.release()
 
 
 def check_writable(path: str | Path) -> None:

@@ -9,13 +9,13 @@ from typing import Any
 
 from ..contracts.observer import Observer, RunInfo
 from ..contracts.result import Result
-from ..errors import ConfigError, StalledError
+from ..errors import ConfigError, PluginError, StalledError
 from ..units import format_time
 from .build import Parts, build
 from .collector import rare_collections
 from .experiment import MODES, Experiment
 from .manifest import make_manifest
-from .outputs import ResultFolder, check_writable, prepare_folder
+from .outputs import FolderLock, ResultFolder, check_writable, prepare_folder
 from .progress import Progress, Watcher
 from .recorder import Recorder, Stopwatch
 
@@ -52,6 +52,7 @@ def run_experiment(
     with ExitStack() as stack:
         recorder = Recorder(parts, info, keep_records)
         if folder is not None:
+            stack.enter_context(FolderLock(folder))
             recorder.folder = ResultFolder(folder, parts.run.outputs)
             stack.callback(recorder.folder.close)
         if fct is not None:
@@ -70,6 +71,7 @@ def run_experiment(
                 status, reason = drive(engine, parts, recorder, watcher, clock)
             closing.close()  # a recorder that fails here must not leave a run that looks complete
         except BaseException as error:
+            add_owner(error, parts, plugins)
             result = recorder.finish(engine, clock, *outcome_of(error))
             plugins.attribute(error)
             error.result = result  # type: ignore[attr-defined]
@@ -182,6 +184,14 @@ def outcome_of(error: BaseException) -> tuple[str, str]:
     if isinstance(error, KeyboardInterrupt):
         return "interrupted", "interrupted by the user"
     return "partial", f"{type(error).__name__}: {error}"
+
+
+def add_owner(error: BaseException, parts: Parts, plugins: Any) -> None:
+    """Name the plugin in an error of which only the kind of component is known."""
+    name = dict(parts.used).get(getattr(error, "kind", None) or "")
+    if isinstance(error, PluginError) and name is not None:
+        entry = plugins.registry.get(error.kind, name)
+        error.args = (f"{entry.owner}: {error} (plugin {entry.plugin!r})",)
 
 
 def add_place(error: BaseException, engine: Any, info: RunInfo) -> None:

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 COUNTS = (
-    "episodes", "looks", "hits", "hits_of_skipped", "followers", "misses", "skips", "skipped_ps", "tails", "refused",
-    "resimulated", "events_resimulated", "events_avoided", "flows_replayed", "damaged", "memo_bytes",
+    "episodes", "looks", "hits", "hits_of_skipped", "hits_of_random", "followers", "misses", "skips", "skipped_ps",
+    "tails", "refused", "resimulated", "events_resimulated", "events_avoided", "flows_replayed", "damaged",
+    "memo_bytes",
 )  # fmt: skip
 
 
@@ -34,8 +35,8 @@ def accelerated_cost(statistics: Mapping[str, Any]) -> dict[str, Any]:
 
 def packet_exact(statistics: Mapping[str, Any]) -> bool:
     """Whether the answer is packet mode's to the bit: nothing was skipped or finished early, neither
-    now nor in what was replayed."""
-    estimated = ("skips", "tails", "hits_of_skipped", "hits_approximate")
+    now nor in what was replayed, and nothing that drew random numbers was (packet mode draws others)."""
+    estimated = ("skips", "tails", "hits_of_skipped", "hits_approximate", "hits_of_random")
     return not any(statistics[name] for name in estimated)
 
 

@@ -15,7 +15,7 @@ from ..contracts.collectives import CollectiveRun
 from ..contracts.observer import Observer
 from ..contracts.result import FlowRecord
 from ..contracts.workload import Collective, Compute, Transfer, Workload
-from ..errors import ConfigError
+from ..errors import ConfigError, PluginError
 from ..rng import Stream
 
 
@@ -34,7 +34,8 @@ class Driver:
 
     start_flow(transfer, index, now_ps): called in the late batch, in order.
     done_at_receiver: a transfer counts as done when its receiver has the last byte.
-    jitter: adds up to jitter_ps to the start of whatever the workload emits first.
+    jitter: adds up to jitter_ps to the start of whatever the workload emits first (to that of each first
+    transfer of a collective).
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Driver:
         self.active = 0
         self._start_flow, self._wake = start_flow, wake
         self._jitter_ps, self._jitter = jitter_ps, jitter
+        self._jittered: set[Any] = set()
         self._agenda: list[tuple[int, int, Any]] = []
         self._order = 0
         self._index = 0
@@ -182,12 +184,25 @@ class Driver:
             listener(now_ps, collective, started_ps)
 
     def _take(self, items: Any, now_ps: int, ready: list[Any]) -> None:
+        try:
+            items = iter(items)
+        except TypeError:
+            raise PluginError(f"advance gave {items!r}, expected an iterable of items", "workload") from None
         for item in items:
+            if not isinstance(item, (Transfer, Compute, Collective)):
+                raise PluginError(f"advance gave {item!r}, expected Transfer, Compute or Collective", "workload")
+            for name in ("delay_ps", "size_bytes", "duration_ps"):
+                value = getattr(item, name, 0)
+                if not isinstance(value, int):
+                    raise PluginError(f"item {item.id!r}: {name} is {value!r}, expected a whole number", "workload")
             if item.delay_ps < 0:
                 raise ConfigError(f"workload: item {item.id!r} has delay {item.delay_ps} ps; it must be at least 0")
             delay = item.delay_ps
             if self._jitter is not None and now_ps == 0:
-                delay += self._jitter.below(self._jitter_ps + 1)
+                if isinstance(item, Collective):
+                    self._jittered.add(item.id)  # not as a whole: each of its ranks begins at its own time
+                else:
+                    delay += self._jitter.below(self._jitter_ps + 1)
             self._plan(now_ps + delay, item)
 
     def _plan(self, time_ps: int, item: Any) -> None:
@@ -217,8 +232,10 @@ class Driver:
             else:
                 run = CollectiveRun(item)
                 self._runs[item.id] = run, now_ps
+                jitter = self._jitter if item.id in self._jittered else None
                 for transfer in run.start():
-                    self._plan(now_ps + transfer.delay_ps, transfer)
+                    jitter_ps = 0 if jitter is None else jitter.below(self._jitter_ps + 1)
+                    self._plan(now_ps + transfer.delay_ps + jitter_ps, transfer)
                 if run.finished:
                     self._end_collective(item, now_ps, ready)
 
