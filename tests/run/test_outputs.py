@@ -8,7 +8,7 @@ import pytest
 
 from wormhole_core import CollectiveRecord, FlowRecord, LinkRecord
 from wormhole_core.errors import OutputError
-from wormhole_core.run.outputs import ResultFolder, bus_bps, prepare_folder, show_id
+from wormhole_core.run.outputs import FolderLock, ResultFolder, bus_bps, prepare_folder, show_id
 
 
 def flow(**changes) -> FlowRecord:
@@ -88,3 +88,12 @@ def test_bus_bandwidth(algorithm, factor):
 
 def test_ids_of_all_shapes():
     assert [show_id(i) for i in (None, 3, "a", ("a", (1, 2)))] == ["", "3", "a", "a/1/2"]
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path):
+    pytest.importorskip("fcntl")
+    prepare_folder(tmp_path)
+    with FolderLock(tmp_path), pytest.raises(OutputError, match="another run is writing"):
+        prepare_folder(tmp_path)
+    prepare_folder(tmp_path)
+    assert not list(tmp_path.iterdir())

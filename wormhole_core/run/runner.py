@@ -70,14 +70,19 @@ def run_experiment(
             with rare_collections():
                 status, reason = drive(engine, parts, recorder, watcher, clock)
             closing.close()  # a recorder that fails here must not leave a run that looks complete
-        except BaseException as error:
+        except BaseException as raised:
+            error = raised
+            if plugins.attribute(raised) is None and hasattr(engine, "blame"):
+                error = engine.blame(raised)
             add_owner(error, parts, plugins)
             result = recorder.finish(engine, clock, *outcome_of(error))
             plugins.attribute(error)
             error.result = result  # type: ignore[attr-defined]
             add_place(error, engine, info)
             plugins.hook.run_finished(info, None, error)
-            raise
+            if error is raised:
+                raise
+            raise error from raised
         finally:
             watcher.ended()
         result = recorder.finish(engine, clock, status, reason)

@@ -10,7 +10,7 @@ from ..contracts.result import LinkRecord
 from ..contracts.routing import Routing
 from ..contracts.topology import Graph
 from ..contracts.workload import Transfer, Workload
-from ..errors import ConfigError, StalledError
+from ..errors import ConfigError, PluginError, StalledError, WormholeError
 from ..rng import stream
 from ..units import PS_PER_S, format_size, format_time, serialisation_ps
 from .config import NetworkConfig
@@ -31,6 +31,17 @@ def patience_ps(graph: Graph, frame_bytes: int) -> int:
         (serialisation_ps(frame_bytes, d["rate_bps"]) + d["delay_ps"] for _, _, d in graph.edges(data=True)), default=0
     )
     return max(NO_PROGRESS_PS, SLOW_FRAMES * slowest)
+
+
+def bad_answer(cca: Any) -> str | None:
+    """What a congestion control asks for that no sender can do; None if all is well.
+
+    Looked at when something went wrong: checking every answer would cost time in every run."""
+    if cca.window_bytes is not None and not isinstance(cca.window_bytes, int):
+        return f"a window_bytes of {cca.window_bytes!r}, expected a whole number or None"
+    if cca.rate_bps is not None and (not isinstance(cca.rate_bps, int) or cca.rate_bps <= 0):
+        return f"a rate_bps of {cca.rate_bps!r}, expected a whole number above 0 or None"
+    return None
 
 
 class Totals:
@@ -184,7 +195,9 @@ class Simulation:
             done = flow.snd_una + flow.skipped_bytes
             nic = flow.nic
             down = next((p for p in (*(flow.data_path or ()), *(flow.ack_path or ())) if p.down), None)
-            if down is not None:
+            if (bad := bad_answer(flow.cca)) is not None:
+                why = f"its congestion control, which asks for {bad}"
+            elif down is not None:
                 why = f"the failed link {down.node} -> {down.peer} (link {down.link_index}), and there is no other way"
             elif nic is not None and nic.data_paused:
                 why = "its NIC is paused by PFC"
@@ -210,6 +223,14 @@ class Simulation:
         return lines
 
     # --- results ---
+
+    def blame(self, error: BaseException) -> BaseException:
+        """The error itself, or what is at its root: a congestion control that asked for the impossible."""
+        if isinstance(error, Exception) and not isinstance(error, WormholeError):
+            for flow in self.motion.flows.values():
+                if (bad := bad_answer(flow.cca)) is not None:
+                    return PluginError(f"asked for {bad}, for flow {flow.transfer.id}", "cca")
+        return error
 
     def link_records(self) -> list[LinkRecord]:
         """One record per direction of a link, by port index."""
