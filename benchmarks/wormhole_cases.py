@@ -73,8 +73,9 @@ def all_to_all() -> Case:
     return Case("all-to-all 8 x 10 MB", experiment, 56, 6)
 
 
-def rails(servers: int, gpus: int, ring_hosts: int, step_bytes: int, name: str) -> Case:
-    """One ring per rail and per `ring_hosts` servers, all started together. Host s * gpus + r is GPU r of
+def rails(servers: int, gpus: int, ring_hosts: int, step_bytes: int, name: str, iterations: int = 1) -> Case:
+    """One ring per rail and per `ring_hosts` servers, all started together, `iterations` times. Host
+    s * gpus + r is GPU r of
     server s, and all hosts of a rail are on one switch: the rings share no port."""
     experiment = {
         "topology": {
@@ -83,11 +84,11 @@ def rails(servers: int, gpus: int, ring_hosts: int, step_bytes: int, name: str) 
         },
         "workload": {
             "plugin": "ring-all-reduce", "size_bytes": ring_hosts * step_bytes, "stride": gpus,
-            "group_size": ring_hosts,
+            "group_size": ring_hosts, "iterations": iterations,
         },
         "cca": hpcc(ring_hosts),
     }  # fmt: skip
-    flows = servers * gpus * 2 * (ring_hosts - 1)
+    flows = iterations * servers * gpus * 2 * (ring_hosts - 1)
     return Case(name, experiment, flows, flows * step_bytes / 1000 * 4 / 400_000)
 
 

@@ -152,6 +152,13 @@ def test_jitter_moves_first_starts_only_and_by_its_bound():
     assert again.starts == clock.starts
 
 
+def test_jitter_moves_each_rank_of_a_collective():
+    ring = Collective(id="ring", algorithm="ring-all-reduce", ranks=tuple(range(8)), size_bytes=80_000)
+    starts = Clock(Items([ring]), jitter_ps=1_000, jitter=stream(1, "jitter")).run().starts
+    first = [t for t, name in starts if name[1] == 0]
+    assert len(first) == 8 and len(set(first)) > 4 and 0 <= min(first) and max(first) <= 1_000
+
+
 def test_both_models_run_dependent_collectives(kit, model):
     ring = Collective(id="ring", algorithm="ring-all-reduce", ranks=(0, 1, 2, 3), size_bytes=40_000)
     again = Collective(id="again", algorithm="all-to-all", ranks=(3, 1, 2, 0), size_bytes=40_000)
