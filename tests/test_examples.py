@@ -36,7 +36,7 @@ def test_the_demo_is_a_data_parallel_all_reduce_along_the_rails(plugins):
 
 def test_the_demo_in_small_runs_and_finishes(plugins):
     # Volumes are divided by 500.
-    result = simulate(EXAMPLES / "demo.toml", {"workload.size_scale": 500}, plugins=plugins)
+    result = simulate(EXAMPLES / "demo.toml", {"workload.size_divisor": 500}, plugins=plugins)
     assert result.summary["status"] == "complete"
     assert len(result.collectives) == 7 * 4
     assert {record.algorithm for record in result.collectives} == {"ring-all-reduce"}

@@ -20,6 +20,8 @@ from .units import parse_rate_bps, parse_size_bytes, parse_time_ps
 
 T = TypeVar("T")
 NAME_PATTERN = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
+FORMERLY = "formerly"
+"""Key of an option's `metadata`: other names for it that messages answer with the right one."""
 
 
 def _is_name(_instance: Any, _attribute: Any, value: Any) -> None:
@@ -100,6 +102,15 @@ def near_match(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
+def near_option(name: str, config: type, others: Iterable[str] = ()) -> str:
+    """`near_match` among the options of `config`, and other names that may stand there."""
+    fields = attrs.fields(config)
+    for field in fields:
+        if name in field.metadata.get(FORMERLY, ()):
+            return f"; did you mean {field.name!r}?"
+    return near_match(name, [*(field.name for field in fields), *others])
+
+
 def make_config(owner: str, config: type, values: Mapping[str, Any], origin: str = "") -> Any:
     """Build `config` from what a user wrote.
 
@@ -112,7 +123,7 @@ def make_config(owner: str, config: type, values: Mapping[str, Any], origin: str
     for key in values:
         if key not in fields:
             options = ", ".join(sorted(fields)) or "none"
-            hint = near_match(str(key), fields) or "."
+            hint = near_option(str(key), config) or "."
             raise ConfigError(f"{owner} has no option {key!r}{hint} Options: {options}")
     owner = f"{owner} ({origin})" if origin else owner
     for key, value in values.items():

@@ -33,6 +33,8 @@ def refused(cli, *arguments: object, code: int = 2) -> str:
         ("[run\n", 7, ("TOML",)),
         ("seed = 3 4\n", 7, ("TOML",)),
         ("eta = 0.9\n", 7, ("cca 'none'", "'eta'", "options: ")),
+        ("[routing]\nplugn = 'ecmp'\n", 8, ("[routing]: unknown option 'plugn'", "did you mean 'plugin'?")),
+        ("[acceleration.memo]\nplugn = 'memory'\n", 8, ("unknown option 'plugn'", "did you mean 'plugin'?")),
         ("[routing]\nplugin = 'ecpm'\n", 8, ("'ecpm'", "did you mean 'ecmp'?")),
         ("[acceleration]\nmemmo = 'memory'\n", 8, ("'memmo'", "did you mean 'memo'?")),
         ("[acceleration]\nmemo = 'memry'\n", 8, ("'memry'", "did you mean 'memory'?")),
@@ -63,6 +65,15 @@ def test_files_that_are_no_experiments(cli, files, content, words):
     (files / "exp.toml").write_bytes(content)
     message = refused(cli, files / "exp.toml")
     assert "exp.toml" in message and words in message
+
+
+@pytest.mark.parametrize(("section", "word"), [("topology", "plugn"), ("topology", "fiel"), ("workload", "flow")])
+def test_a_misspelt_choice_of_component_is_an_unknown_option(cli, files, section, word):
+    right = {"plugn": "plugin", "fiel": "file", "flow": "flows"}[word]
+    others = {"topology": '[workload]\nflows = "flows.csv"\n', "workload": '[topology]\nfile = "topology.json"\n'}
+    (files / "exp.toml").write_text(f'{others[section]}[{section}]\n{word} = "star"\n')
+    message = refused(cli, files / "exp.toml")
+    assert message.endswith(f"exp.toml:4: [{section}]: unknown option {word!r}; did you mean {right!r}?")
 
 
 def test_missing_experiment(cli, files):

@@ -140,7 +140,7 @@ def test_a_weight_gradient_is_left_behind_and_waited_for_before_the_next_forward
     assert [i.label for i in workload.advance(4, [begun[1].id])] == ["only update"] * 2
 
 
-@pytest.mark.parametrize("options", [{}, {"passes": 3}, {"columns": "fwd,ig"}, {"compute_scale": 0}, {"size_scale": 7}])
+@pytest.mark.parametrize("options", [{}, {"passes": 3}, {"columns": "fwd,ig"}, {"compute_scale": 0}, {"size_divisor": 7}])
 @pytest.mark.parametrize(("hosts", "tp", "ep", "pp"), [(2, 2, 1, 1), (6, 2, 3, 1), (8, 2, 2, 2), (5, 1, 5, 1)])
 def test_totals_hold_whatever_the_order_of_completions(parse, options, hosts, tp, ep, pp):
     rows = (*TWO_ROWS, "moe -1 10 ALLTOALL_EP 9999 20 ALLGATHER 7777 30 ALLREDUCE_DP_EP 12345 40")
@@ -226,8 +226,8 @@ def test_options_are_checked():
     for columns in ("", "wg,wg", "update"):
         with pytest.raises(ConfigError, match="simai: columns must be some of fwd, ig, wg"):
             make_config("simai", SimaiOptions, {"columns": columns})
-    with pytest.raises(ConfigError, match="size_scale must be greater than 0"):
-        make_config("simai", SimaiOptions, {"size_scale": 0})
+    with pytest.raises(ConfigError, match="size_divisor must be greater than 0"):
+        make_config("simai", SimaiOptions, {"size_divisor": 0})
 
 
 @pytest.fixture
@@ -254,3 +254,8 @@ def test_whole_pass_of_gpt13b_is_lazy(gpt13b):
     # What a dense step is known to take (309,248 flows), and the broadcast others drop (16 x 7).
     assert workload.total_items() == 309_248 + 112
     assert [(i.algorithm, i.label) for i in workload.advance(0, ())] == [("broadcast", "norm fwd")] * 16
+
+
+def test_the_former_name_of_an_option_is_answered_with_the_right_one():
+    with pytest.raises(ConfigError, match="no option 'size_scale'; did you mean 'size_divisor'"):
+        make_config("simai", SimaiOptions, {"size_scale": 4})

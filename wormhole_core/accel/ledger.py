@@ -58,7 +58,7 @@ class Ledger:
         """Policy per class of partition -> how many it watched."""
         return dict(sorted(self._classes.items()))
 
-    def error_bound(self) -> float:
+    def estimated_error(self) -> float:
         """What the policies stand for, as a share of all bytes finished."""
         return self._doubt_bytes / max(1, self._counters.bytes_finished)
 

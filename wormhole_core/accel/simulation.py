@@ -183,7 +183,7 @@ class WormholeSimulation(Simulation):
         out["frame_hops_represented"] = totals.frame_hops_represented
         out["events_avoided"] = events_avoided(totals.events, totals.frame_hops, totals.frame_hops_represented)
         out["byte_shares"] = controller.ledger.shares()
-        out["error_bound"] = controller.ledger.error_bound()
+        out["estimated_error"] = controller.ledger.estimated_error()
         out["policies"] = controller.ledger.classes()
         out["audit"] = self.audit()
         out["memo_bytes"] = book.backend.size_bytes() if book.backend is not None else 0

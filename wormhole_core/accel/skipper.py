@@ -134,6 +134,7 @@ class Skipper:
         done = [m.flow for m in partition.members if m.finished and m.flow is not None and not m.flow.finished]
         if partition.mode is Mode.PLAY:
             # Its whole rest was counted when its end was worked out.
+            controller.stats.skipped_ps -= partition.foreseen_ps
             controller.ledger.credit_skip(members, partition.rates, partition.foreseen_ps, -1)
             controller.ledger.credit_in_flight(partition.ports, -1)
             controller.ledger.bytes_skipped -= partition.foreseen_bytes
@@ -182,6 +183,7 @@ class Skipper:
         recording.approximate, recording.error_bound = True, bound
         partition.mode = Mode.PLAY
         partition.foreseen_ps = max(int(end) for end in ends)
+        controller.stats.skipped_ps += partition.foreseen_ps
         partition.foreseen_bytes = controller.ledger.credit_skip(members, partition.rates, partition.foreseen_ps)
         controller.ledger.credit_in_flight(partition.ports)
         controller.ledger.bytes_skipped += partition.foreseen_bytes

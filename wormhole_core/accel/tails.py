@@ -89,6 +89,10 @@ class Tails:
         partition.rates = (0.0,) * len(partition.members)
         partition.mode = Mode.PLAY
         recording.events.extend(sorted(events))
+        # What follows gains one ACK's time per step: said of this one, which its copies inherit.
+        doubt = self._gain_ps(partition) / max(1, now_ps - start)
+        recording.error_bound += doubt
+        controller.ledger.note_doubt(sum(m.transfer.size_bytes for m in partition.members), doubt)
         if recorded:
             recording.approximate = True
             controller.leaders.complete(partition)

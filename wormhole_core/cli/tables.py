@@ -138,6 +138,9 @@ def acceleration_facts(summary: Mapping[str, Any]) -> Table:
     episodes = f"{done['episodes']:,}: {done['hits']:,} replayed, {done['followers']:,} followed one alike"
     if asked["memo"] != "none":
         episodes += f", {done['misses']:,} not known"
+    others = done["episodes"] - done["hits"] - done["followers"] - done["misses"]
+    if others > 0:
+        episodes += f", {others:,} formed around flows under way"
     if done["tails"]:
         episodes += f"; {done['tails']:,} shortened ends"
     grid.add_row("episodes", episodes)

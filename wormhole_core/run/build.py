@@ -6,7 +6,7 @@ a failure there is reported with the plugin's name and distribution.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -130,12 +130,13 @@ def choose(experiment: Experiment, plugins: Any, section: str, kind: str, defaul
     name = values.pop("plugin", default)
     values.pop("preset", None)
     if name is None:
+        _refuse_misspelt(experiment, (section,), values, ("plugin", *SHORTHANDS.get(section, ())))
         ways = " or ".join(["plugin", *SHORTHANDS.get(section, ())])
         raise experiment.origin(section).error(
             f"the experiment names no {section}; give [{section}] {ways}, or --{section}"
             + (", --flows or --simai" if section == "workload" else "")
         )
-    return _choice(experiment, plugins, (section,), kind, name, values)
+    return _choice(experiment, plugins, (section,), kind, name, values, ("plugin", *SHORTHANDS.get(section, ())))
 
 
 def choose_nested(
@@ -152,6 +153,7 @@ def choose_nested(
     values = dict(value)
     name = values.pop("plugin", default)
     if name is None:
+        _refuse_misspelt(experiment, (section, key), values, ("plugin",))
         raise experiment.origin(section, key).error(f"[{section}.{key}] needs plugin = NAME of a {kind}")
     return _choice(experiment, plugins, (section, key), kind, name, values)
 
@@ -214,8 +216,28 @@ def _expand_shorthand(experiment: Experiment, section: str) -> dict[str, Any]:
     return values
 
 
+def _refuse_misspelt(
+    experiment: Experiment,
+    path: tuple[str, ...],
+    values: Mapping[str, Any],
+    ways: tuple[str, ...],
+    options: Iterable[str] = (),
+) -> None:
+    """Raise for `plugn = "star"`: an option no component has, but nearly one that names a component."""
+    for key in values:
+        near = near_match(key, [*ways, *options])
+        if key not in options and any(f"{way!r}" in near for way in ways):
+            raise experiment.origin(*path, key).error(f"[{'.'.join(path)}]: unknown option {key!r}{near}")
+
+
 def _choice(
-    experiment: Experiment, plugins: Any, path: tuple[str, ...], kind: str, name: Any, values: dict[str, Any]
+    experiment: Experiment,
+    plugins: Any,
+    path: tuple[str, ...],
+    kind: str,
+    name: Any,
+    values: dict[str, Any],
+    ways: tuple[str, ...] = ("plugin",),
 ) -> Choice:
     where = experiment.origin(*path, "plugin")
     if not isinstance(name, str):
@@ -227,6 +249,7 @@ def _choice(
     except WormholeError as error:
         raise where.error(str(error)) from error
     config = entry.component.config
+    _refuse_misspelt(experiment, path, values, ways, [a.name for a in attrs.fields(config)])
     experiment.check_values(path, entry.owner, config, values)
     if experiment.sections["run"].get("lenient") and "lenient" in {a.name for a in attrs.fields(config)}:
         values.setdefault("lenient", True)

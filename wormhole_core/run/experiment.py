@@ -15,7 +15,7 @@ from typing import Any
 
 import attrs
 
-from ..component import convert_field, make_config, near_match, non_negative, one_of, optional
+from ..component import convert_field, make_config, near_match, near_option, non_negative, one_of, optional
 from ..errors import ConfigError, InputError, WormholeError
 from ..sim.config import NetworkConfig
 from .formats.text import read_text
@@ -157,7 +157,7 @@ class Experiment:
         for name, value in values.items():
             where = self.origin(*path, name)
             if name not in fields:
-                hint = near_match(name, fields) or ";"
+                hint = near_option(name, config) or ";"
                 raise where.error(
                     f"{owner} has no option {name!r}{hint} options: {', '.join(sorted(fields)) or 'none'}"
                 )

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import attrs
 
-from ..component import non_negative, positive
+from ..component import FORMERLY, non_negative, positive
 from ..errors import ConfigError, InputError
 from ..units import PS_PER_NS
 from .formats.simai_workload import SimaiOp, SimaiRow, SimaiWorkload
@@ -45,7 +45,7 @@ class SimaiOptions:
 
     columns: str | tuple[str, ...] = attrs.field(default=COLUMNS, converter=_columns)
     """Column groups that are run, e.g. "wg" or "fwd,ig"; computations and collectives alike."""
-    size_scale: float = positive(default=1.0)
+    size_divisor: float = positive(default=1.0, metadata={FORMERLY: ("size_scale",)})
     """Volumes of collectives are divided by this (a ratio)."""
     compute_scale: float = non_negative(default=1.0)
     """Computing times are multiplied by this (a ratio); 0 leaves computing out."""
@@ -225,7 +225,7 @@ class _Builder:
         self.body.append(
             Op(
                 kind="collective", label=f"{row.name} {column}", algorithm=ALGORITHMS[op.kind], group=op.group,
-                size_bytes=max(1, int(size / Fraction(self.options.size_scale))), blocking=blocking,
+                size_bytes=max(1, int(size / Fraction(self.options.size_divisor))), blocking=blocking,
             )
         )  # fmt: skip
         return True

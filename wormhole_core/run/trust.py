@@ -26,7 +26,7 @@ def accelerated_cost(statistics: Mapping[str, Any]) -> dict[str, Any]:
             "approximate_matches": statistics["hits_approximate"],
             "matches_of_approximated": statistics["hits_of_skipped"],
             "byte_shares": {name: round(share, 6) for name, share in statistics["byte_shares"].items()},
-            "error_bound": round(statistics["error_bound"], 9),
+            "estimated_error": round(statistics["estimated_error"], 9),
             "packet_exact": packet_exact(statistics),
             "audit": statistics.get("audit"),
         },
@@ -46,16 +46,20 @@ def sentence(summary: Mapping[str, Any], measured: bool = False) -> str:
     if trust["packet_exact"] and not (trust["audit"] and trust["audit"]["makespan_error"] != 0):
         return "Every completion time is what simulating each packet gives: nothing was skipped or estimated."
     shares = trust["byte_shares"]
-    told = [f"{shares[name]:.1%} {name}" for name in ("simulated", "skipped", "replayed") if shares[name]]
+    told = [f"{_percent(shares[name])} {name}" for name in ("simulated", "skipped", "replayed") if shares[name]]
     text = f"Bytes: {', '.join(told) or 'none finished'}."
     if shares["replayed_of_skipped"]:
-        text += f" {shares['replayed_of_skipped']:.1%} come from recordings with skips or shortened ends."
+        text += f" {_percent(shares['replayed_of_skipped'])} come from recordings with skips or shortened ends."
     if trust["approximate_matches"]:
         count = trust["approximate_matches"]
         text += f" {count:,} of the replays are approximate matches, as acceleration.quantum_ps allows."
-    bound = trust["error_bound"]
-    if bound:
-        text += f" The skips stand for an error of up to {bound:.2%} of the bytes."
+    estimate = trust["estimated_error"]
+    text += f" By the policies' own estimate times are off by about {estimate:.2%} on average"
+    text += " (no bound: single flows may be off by more)."
     if trust["audit"]:
         return f"{text} {trust['audit']['text']}"
     return text if measured else f"{text} Not measured in this run: wormhole-sim compare does that."
+
+
+def _percent(share: float) -> str:
+    return "under 0.1%" if 0 < share < 0.0005 else f"{share:.1%}"
