@@ -108,6 +108,37 @@ def test_doctor_sees_a_second_owner_of_the_package(cli, monkeypatch):
     assert answer.code == 1 and "wormhole-core; uninstall it" in answer.out
 
 
+class _Distribution:
+    """An editable installation: a version and a direct_url.json, no list of files."""
+
+    version = "0.1.0"
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def read_text(self, name):
+        return json.dumps({"url": self.folder.as_uri(), "dir_info": {"editable": True}}) if "direct" in name else None
+
+
+def test_doctor_knows_an_editable_installation(cli, monkeypatch, tmp_path):
+    """One whose package is reached by a .pth file: no distribution then lists it among its files."""
+    import importlib.metadata
+    from pathlib import Path
+
+    import wormhole_core
+    from wormhole_core.cli import doctor
+
+    here = Path(wormhole_core.__file__).resolve().parents[1]
+    monkeypatch.setattr(importlib.metadata, "packages_distributions", dict)
+    monkeypatch.setattr(doctor, "library_version", lambda name: wormhole_core.__version__)
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda name: _Distribution(here))
+    assert "the only owner of wormhole_core" in cli("doctor").out
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda name: _Distribution(tmp_path))
+    assert f"installed from {tmp_path}" in cli("doctor").out
+    monkeypatch.setattr(importlib.metadata, "packages_distributions", lambda: {"wormhole_core": ["another"]})
+    assert "also installed by another" in cli("doctor").out
+
+
 def test_compare_prints_errors_and_cost(cli, files):
     answer = cli(
         "compare", files / "exp.toml", "--against", "network.payload_bytes=500", "--floor", 1, "--jitter", "100ns"

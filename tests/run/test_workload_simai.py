@@ -140,7 +140,10 @@ def test_a_weight_gradient_is_left_behind_and_waited_for_before_the_next_forward
     assert [i.label for i in workload.advance(4, [begun[1].id])] == ["only update"] * 2
 
 
-@pytest.mark.parametrize("options", [{}, {"passes": 3}, {"columns": "fwd,ig"}, {"compute_scale": 0}, {"size_divisor": 7}])
+OPTIONS = [{}, {"passes": 3}, {"columns": "fwd,ig"}, {"compute_scale": 0}, {"size_divisor": 7}]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize(("hosts", "tp", "ep", "pp"), [(2, 2, 1, 1), (6, 2, 3, 1), (8, 2, 2, 2), (5, 1, 5, 1)])
 def test_totals_hold_whatever_the_order_of_completions(parse, options, hosts, tp, ep, pp):
     rows = (*TWO_ROWS, "moe -1 10 ALLTOALL_EP 9999 20 ALLGATHER 7777 30 ALLREDUCE_DP_EP 12345 40")

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import json
 import platform
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from rich.console import Console
 from rich.text import Text
+
+import wormhole_core
 
 from .. import __version__
 from ..errors import EXIT_CHECK_FAILED, EXIT_OK
@@ -50,8 +55,8 @@ def _python() -> list[Finding]:
 
 def _owners() -> list[Finding]:
     """Unrelated projects use similar names; a second owner of our package mixes its files with ours."""
-    owners = sorted({name.lower() for name in importlib.metadata.packages_distributions().get(IMPORT_PACKAGE, [])})
-    here = Path(__file__).resolve().parents[1]
+    owners = _owner_names()
+    here = Path(wormhole_core.__file__).resolve().parent
     others = [name for name in owners if name != DISTRIBUTION]
     if others:
         return [
@@ -63,9 +68,32 @@ def _owners() -> list[Finding]:
     if not owners:
         return [(False, f"{DISTRIBUTION} is not installed (running from {here}); run: pip install -e .")]
     version = library_version(DISTRIBUTION)
+    source = _editable_source()
+    if source is not None and source != here.parent:
+        return [(False, f"{DISTRIBUTION} is installed from {source}, but {here.parent} is what runs; install it again")]
     if version != __version__:
         return [(False, f"{DISTRIBUTION} {version} is installed but {here} is {__version__}; install again")]
     return [(True, f"{DISTRIBUTION} {version}, the only owner of {IMPORT_PACKAGE}, in {here}")]
+
+
+def _owner_names() -> list[str]:
+    """Distributions that bring our package. An editable installation lists no files of the package, so
+    it is asked for by its own name."""
+    names = {name.lower() for name in importlib.metadata.packages_distributions().get(IMPORT_PACKAGE, [])}
+    if library_version(DISTRIBUTION) != "not installed":
+        names.add(DISTRIBUTION)
+    return sorted(names)
+
+
+def _editable_source() -> Path | None:
+    """The folder an editable installation points at (PEP 610); None for any other."""
+    try:
+        record = json.loads(importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json") or "{}")
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return None
+    if not record.get("dir_info", {}).get("editable"):
+        return None
+    return Path(url2pathname(urlsplit(record.get("url", "")).path)).resolve()
 
 
 def _libraries() -> list[Finding]:
