@@ -230,6 +230,7 @@ class Controller:
         if partition.policy_tick is not None:
             partition.policy_tick.callbacks = DEAD
             partition.policy_tick = None
+        self.ledger.note_reason(partition)
         partition.mode = Mode.ENDED
         self.partitions.pop(partition.id, None)
 

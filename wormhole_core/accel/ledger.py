@@ -20,6 +20,7 @@ class Ledger:
         self._counters = counters
         self._doubt_bytes = 0.0
         self._classes: dict[str, int] = {}
+        self._reasons: dict[str, int] = {}
         config = network.config
         self._payload, self._frame, self._ack = config.payload_bytes, network.frame_bytes, network.ack_bytes
         self._ack_every, self._in_band = config.ack_every_packets, config.acks == "in-band"
@@ -53,6 +54,16 @@ class Ledger:
     def note_doubt(self, payload_bytes: int, bound: float) -> None:
         """So many bytes were moved in a way that stands for this relative error."""
         self._doubt_bytes += payload_bytes * bound
+
+    def note_reason(self, partition: Partition) -> None:
+        """A policy's watch ends; if it never skipped and says why (attribute `reason`), remember that."""
+        reason = getattr(partition.policy, "reason", "")
+        if reason and not partition.doubt and not partition.frozen:
+            self._reasons[reason] = self._reasons.get(reason, 0) + 1
+
+    def reasons(self) -> dict[str, int]:
+        """Why partitions were not skipped -> how many, most frequent first."""
+        return dict(sorted(self._reasons.items(), key=lambda entry: (-entry[1], entry[0])))
 
     def classes(self) -> dict[str, int]:
         """Policy per class of partition -> how many it watched."""

@@ -183,6 +183,7 @@ class WormholeSimulation(Simulation):
         out["frame_hops_represented"] = totals.frame_hops_represented
         out["events_avoided"] = events_avoided(totals.events, totals.frame_hops, totals.frame_hops_represented)
         out["byte_shares"] = controller.ledger.shares()
+        out["not_skipped"] = controller.ledger.reasons()
         out["estimated_error"] = controller.ledger.estimated_error()
         out["policies"] = controller.ledger.classes()
         out["audit"] = self.audit()

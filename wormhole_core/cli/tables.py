@@ -146,6 +146,9 @@ def acceleration_facts(summary: Mapping[str, Any]) -> Table:
     grid.add_row("episodes", episodes)
     watched = "; ".join(f"{name} ({count:,})" for name, count in trust["policies"].items())
     grid.add_row("skips", f"{done['skips']:,}" + (f"; partitions watched by policy: {watched}" if watched else ""))
+    if trust["not_skipped"]:
+        told = "; ".join(f"{reason} ({count:,})" for reason, count in list(trust["not_skipped"].items())[:3])
+        grid.add_row("not skipped", told)
     if done["resimulated"]:
         grid.add_row("", f"{done['resimulated']:,} interrupted and simulated again")
     if done["refused"]:

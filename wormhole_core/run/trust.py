@@ -22,6 +22,7 @@ def accelerated_cost(statistics: Mapping[str, Any]) -> dict[str, Any]:
         "acceleration": {name: statistics[name] for name in COUNTS},
         "trust": {
             "policies": statistics["policies"],
+            "not_skipped": statistics["not_skipped"],
             "exact_matches": statistics["hits"] + statistics["followers"] - statistics["hits_approximate"],
             "approximate_matches": statistics["hits_approximate"],
             "matches_of_approximated": statistics["hits_of_skipped"],
