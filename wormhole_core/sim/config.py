@@ -67,6 +67,7 @@ class NetworkConfig:
     """
 
     payload_bytes: int = positive(default=1000)
+    """Most that one data frame carries of a flow."""
     header_bytes: int = positive(default=48)
     """Ethernet 14 + IPv4 20 + UDP 8 + sequence 6; telemetry of the CCA is added to it."""
     ack_bytes: int = positive(default=60)
@@ -77,8 +78,11 @@ class NetworkConfig:
     """What FlowInfo.base_rtt_ps is: the flow's own or the largest of the network."""
 
     buffer_bytes: int = positive(default=32 * 2**20)
+    """Packet buffer of each switch that has no size of its own, shared by its ports."""
     pfc: bool = True
+    """Switches pause the sender of a port whose share of the buffer is full. false: they drop."""
     pfc_reserve_bytes: int = non_negative(default=4096)
+    """Per ingress port: buffer that is always its own."""
     pfc_headroom_bytes: int | None = optional()
     """Per ingress port; derived: enough for what is on the wire when a pause is sent."""
     pfc_headroom_rule: str = one_of("derived", "three-delays", default="derived")
@@ -87,24 +91,32 @@ class NetworkConfig:
     """Dynamic threshold = free shared buffer / 2**shift for ports at the hosts' rate; one power of
     two larger per doubling of the port rate."""
     pfc_resume_offset_bytes: int = non_negative(default=3072)
+    """A paused sender goes on when its port is this far below the threshold."""
     pfc_frame_bytes: int = positive(default=43)
+    """Size of a PAUSE or RESUME frame; it takes time on the wire, no buffer."""
 
     ecn: bool = True
+    """Switches mark frames that leave a queue longer than the thresholds."""
     ecn_kmin_bytes: int | None = optional()
+    """Queue from which on some frames are marked. Derived: 400 kB at 100 Gbps."""
     ecn_kmax_bytes: int | None = optional()
+    """Queue from which on all frames are marked. Derived: 1600 kB at 100 Gbps."""
     ecn_pmax: float = between(0.0, 1.0, default=0.2)
+    """Probability of marking just below ecn_kmax_bytes; it rises evenly from 0 at ecn_kmin_bytes."""
     ecn_scales_with_rate: bool = True
     """True: the two thresholds are meant at 100 Gbps and scale with each port's rate."""
     ecn_map: Mapping[int, tuple[int, int, float]] | None = attrs.field(default=None, converter=_thresholds)
     """rate_bps -> (kmin_bytes, kmax_bytes, pmax); overrides the three fields above."""
 
     int_tx_unit_bytes: int = positive(default=1)
+    """INT: bytes sent are rounded down to multiples of this (the reference: 128 x INT_MULTI)."""
     int_queue_unit_bytes: int = positive(default=1)
-    """INT counters are rounded down to multiples (the reference: 128 x INT_MULTI and 80 x INT_MULTI)."""
+    """INT: queue lengths are rounded down to multiples of this (the reference: 80 x INT_MULTI)."""
 
     acks: str = one_of("in-band", "lane", default="in-band")
     """"lane": ACKs travel without taking link capacity or buffer."""
     ack_every_packets: int = positive(default=1)
+    """An ACK per so many packets, and for the last one. A window of fewer packets waits for the timeout."""
     ack_obeys_pause: bool = True
     """A paused host also holds its ACKs (False: ACKs have their own, never paused queue there)."""
     dependency: str = one_of("receiver", "sender", default="receiver")
@@ -118,12 +130,13 @@ class NetworkConfig:
     """Derived: "go-back-n" where a flow stays on its path; "selective-repeat" for routings that choose
     per packet, whose packets overtake each other (going back for each would end in timeouts)."""
     rto_ps: int | None = attrs.field(default=None, validator=_rto_is_sensible)
-    """Retransmission timeout; derived: 20 x base RTT + 100 us."""
+    """Retransmission timeout; derived: 20 x base RTT + 100 us, and for each switch on the way the time
+    its buffer takes to drain."""
     reorder_window_packets: int | None = optional()
     """Selective repeat: a packet is lost when one sent this many packets later is acknowledged.
     Derived: 3 where a flow stays on its path, else what it sends in 4 base RTTs, at least 64."""
     link_failures: tuple[tuple[int, int, int], ...] = attrs.field(default=(), converter=_failures)
-    """(time_ps, node a, node b) each: that link goes down then and routes change."""
+    """(time, node, node) each, as ["1ms", 3, 5]: the link between them goes down then, and routes change."""
 
 
 def network_fields() -> Mapping[str, Any]:

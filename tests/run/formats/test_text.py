@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -74,3 +75,10 @@ def test_lines_and_text(write):
         list(iter_lines(write("f", b"a\n\x00\n")))
     with pytest.raises(InputError, match="f:2: not UTF-8"):
         list(iter_lines(write("f", b"a\n\xff\n")))
+
+
+def test_binary_data_without_end_is_refused():
+    if not Path("/dev/zero").exists():
+        pytest.skip("the system has no /dev/zero")
+    with pytest.raises(InputError, match="binary data"):
+        read_text("/dev/zero")

@@ -24,6 +24,7 @@ _MAX_DIGITS = 60
 _MAX_EXPONENT = 40
 # A binary file is recognised by its first block; control characters other than white space give it away.
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+_HEAD_BYTES = 65_536
 _WHOLE = re.compile(r"[+-]?[0-9]+\Z")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,6}))?\Z")
 _WITH_UNIT = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)([A-Za-zµ/]*)\Z")
@@ -41,7 +42,10 @@ def read_bytes(path: object, limit: int | None = None) -> bytes:
     """The first `limit` bytes of a file (all of it if None). Raises InputError if there are none."""
     try:
         with Path(str(path)).open("rb") as file:
-            data = file.read() if limit is None else file.read(limit)
+            data = file.read(_HEAD_BYTES if limit is None else limit)
+            # Binary data shows in its first block and may have no end (/dev/zero); the reader refuses it.
+            if limit is None and not _CONTROL.search(data):
+                data += file.read()
     except (OSError, ValueError) as error:
         raise InputError(_cannot_open(error), path) from error
     if not data.strip(b" \t\r\n"):
