@@ -20,6 +20,8 @@ from .units import parse_rate_bps, parse_size_bytes, parse_time_ps
 
 T = TypeVar("T")
 NAME_PATTERN = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
+CHOICES = "choices"
+"""Key of an option's `metadata`: the values it may have."""
 FORMERLY = "formerly"
 """Key of an option's `metadata`: other names for it that messages answer with the right one."""
 
@@ -81,7 +83,9 @@ def optional(default: Any = None, **kw: Any) -> Any:
 
 def one_of(*choices: str, default: Any = attrs.NOTHING, **kw: Any) -> Any:
     """A text field with a fixed set of values."""
-    return attrs.field(default=default, validator=_check(lambda v: v in choices, "one of " + ", ".join(choices)), **kw)
+    check = _check(lambda v: v in choices, "one of " + ", ".join(choices))
+    metadata = {**kw.pop("metadata", {}), CHOICES: choices}
+    return attrs.field(default=default, validator=check, metadata=metadata, **kw)
 
 
 def _check(test: Callable[[Any], bool], expected: str) -> Callable[[Any, Any, Any], None]:

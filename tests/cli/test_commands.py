@@ -79,6 +79,20 @@ def test_describe_a_section_with_units_and_defaults(cli):
     assert "derived" not in cli("describe", "section", "run").out
 
 
+def test_describe_has_a_text_for_every_option_of_the_network(cli):
+    from wormhole_core.cli.describe import field_notes
+    from wormhole_core.sim.config import NetworkConfig, network_fields
+
+    assert not set(network_fields()) - set(field_notes(NetworkConfig))
+    out = cli("describe", "section", "network").out
+    assert "One of: derived" in out and "One of: in-band, lane." in out
+    assert "(time, node, node)" in " ".join(out.split())
+
+
+def test_describe_does_not_say_twice_whose_options_they_are(cli):
+    assert "Options of" not in cli("describe", "cca", "hpcc").out
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

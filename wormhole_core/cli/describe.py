@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import re
 import textwrap
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +15,7 @@ import attrs
 from rich.console import Console
 from rich.text import Text
 
-from ..component import near_match
+from ..component import CHOICES, near_match
 from ..errors import ConfigError
 from ..hooks import KINDS
 from ..run.acceleration import AccelerationConfig
@@ -58,8 +60,8 @@ def run(args: argparse.Namespace) -> None:
     console.print(Text.assemble((f"{entry.owner}: ", "bold"), component.summary))
     if component.reference:
         console.print(Text(f"After: {component.reference}"))
-    if component.config.__doc__ and not component.config.__doc__.startswith("Method generated"):
-        console.print(Text(inspect.cleandoc(component.config.__doc__), style="dim"))
+    if about := about_options(component.config, args.name):
+        console.print(Text(about, style="dim"))
     _print_options(console, component.config, f"{args.kind} {args.name}")
     for label, preset in component.presets.items():
         console.print(Text(f"preset {label}", style="bold"))
@@ -68,14 +70,27 @@ def run(args: argparse.Namespace) -> None:
             console.print(Text(textwrap.indent(f"{section}: {text}", "  ")))
 
 
+def about_options(config: type, name: str) -> str:
+    """The class's docstring, less a first sentence that only says whose options these are."""
+    text = inspect.cleandoc(config.__doc__ or "")
+    if text.startswith("Method generated"):
+        return ""
+    return re.sub(rf"\AOptions of `?{re.escape(name)}`?\.\s*", "", text)
+
+
 def _print_options(console: Console, config: type, what: str) -> None:
     fields = attrs.fields(config)
     if not fields:
         console.print(f"{what} has no options")
         return
     notes = field_notes(config)
-    rows = [(a.name, unit_of(a), default_of(a, config is not RunConfig), notes.get(a.name, "")) for a in fields]
+    rows = [(a.name, unit_of(a), default_of(a, config is not RunConfig), _note(a, notes)) for a in fields]
     console.print(columns_table("Options", ("option", "unit", "default", "what it is"), rows))
+
+
+def _note(field: Any, notes: Mapping[str, str]) -> str:
+    choices = field.metadata.get(CHOICES, ())
+    return "\n".join(filter(None, (notes.get(field.name, ""), choices and f"One of: {', '.join(choices)}.")))
 
 
 def unit_of(field: Any) -> str:

@@ -98,9 +98,10 @@ class NetworkConfig:
     ecn: bool = True
     """Switches mark frames that leave a queue longer than the thresholds."""
     ecn_kmin_bytes: int | None = optional()
-    """Queue from which on some frames are marked. Derived: 400 kB at 100 Gbps."""
+    """Queue from which on some frames are marked. Derived: 400 kB at 100 Gbps,
+    in proportion at other rates; more on long links."""
     ecn_kmax_bytes: int | None = optional()
-    """Queue from which on all frames are marked. Derived: 1600 kB at 100 Gbps."""
+    """Queue from which on all frames are marked. Derived: 4 x ecn_kmin_bytes."""
     ecn_pmax: float = between(0.0, 1.0, default=0.2)
     """Probability of marking just below ecn_kmax_bytes; it rises evenly from 0 at ecn_kmin_bytes."""
     ecn_scales_with_rate: bool = True
