@@ -76,6 +76,14 @@ def test_a_misspelt_choice_of_component_is_an_unknown_option(cli, files, section
     assert message.endswith(f"exp.toml:4: [{section}]: unknown option {word!r}; did you mean {right!r}?")
 
 
+def test_a_host_without_a_link_is_told_with_its_file(cli, files):
+    topology = json.loads((files / "topology.json").read_text())
+    topology["links"].pop()
+    (files / "topology.json").write_text(json.dumps(topology))
+    message = refused(cli, files / "exp.toml")
+    assert message.startswith(f"{files / 'topology.json'}: host 3 has no link")
+
+
 def test_missing_experiment(cli, files):
     assert "no.toml" in refused(cli, files / "no.toml")
     assert "folder" in refused(cli, files) or "directory" in refused(cli, files)

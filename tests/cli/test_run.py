@@ -233,6 +233,53 @@ def test_plain_progress_when_there_is_no_terminal(cli, files, monkeypatch, small
     assert "\x1b" not in answer.err
 
 
+def test_hpcc_config_says_what_has_no_effect(cli, files):
+    (files / "topology.txt").write_text(HPCC_TOPOLOGY)
+    (files / "flow.txt").write_text(HPCC_FLOWS)
+    config = files / "config.txt"
+    config.write_text(
+        "TOPOLOGY_FILE topology.txt\nFLOW_FILE flow.txt\nCC_MODE 3\nMY_KEY 4\nPAUSE_TIME 5\nL2_BACK_TO_ZERO 1\n"
+    )
+    answer = cli("run", "--hpcc-config", config, "--json")
+    notes = answer.result["notes"]
+    for note in ("unknown key ignored: MY_KEY", "PAUSE_TIME ignored: a pause holds until it is resumed", "go-back-N"):
+        assert any(line.startswith(f"{config}: ") and note in line for line in notes), notes
+        assert note in answer.err
+
+
+@pytest.mark.parametrize(("key", "option"), [("FLOW_FILE", "--flows"), ("TOPOLOGY_FILE", "--topology")])
+def test_hpcc_config_that_names_a_file_that_is_not_there(cli, files, key, option):
+    (files / "topology.txt").write_text(HPCC_TOPOLOGY)
+    (files / "flow.txt").write_text(HPCC_FLOWS)
+    names = {"TOPOLOGY_FILE": "topology.txt", "FLOW_FILE": "flow.txt", key: "gone.txt"}
+    config = files / "config.txt"
+    config.write_text("".join(f"{name} {file}\n" for name, file in names.items()) + "CC_MODE 3\n")
+    why = f"{key} names 'gone.txt', which is neither there nor beside config.txt"
+    assert why in cli("validate", config).out
+    answer = cli("run", "--hpcc-config", config, "--quiet")
+    assert answer.code == 2 and answer.line.startswith(f"{config}: {why}") and option in answer.line
+    there = {"--flows": "flow.txt", "--topology": "topology.txt"}[option]
+    assert cli("run", "--hpcc-config", config, option, files / there, "--quiet").code == 0
+
+
+def test_the_headline_names_what_was_run(cli, files):
+    (files / "exp.toml").write_text((files / "exp.toml").read_text().replace('[cca]\nplugin = "none"\n', ""))
+    out = " ".join(cli("run", files / "exp.toml").out.split())
+    assert "topology topology.json, workload flows.csv, cca hpcc (the default), routing ecmp (the default)" in out
+    out = " ".join(cli("run", files / "exp.toml", "--topology", "star", "--cca", "dcqcn").out.split())
+    assert "topology star, workload flows.csv, cca dcqcn, routing ecmp (the default)" in out
+
+
+@pytest.mark.parametrize("mode", ["packet", "wormhole"])
+def test_a_timeout_below_the_base_rtt_is_refused(cli, files, mode):
+    """Two links of 1 us each way, and 80 ns per link to send a payload of 1000 B: 4.16 us."""
+    run = ("run", files / "exp.toml", "--quiet", "--mode", mode)
+    answer = cli(*run, "--set", "network.rto_ps=4us")
+    assert answer.code == 2 and "network.rto_ps is 4 us, less than the longest base RTT" in answer.line
+    assert "4.16 us" in answer.line
+    assert cli(*run, "--set", "network.rto_ps=5us", "--set", "run.stop_ps=10us").code == 0
+
+
 def test_options_may_be_set_before_their_component(cli, files):
     answer = cli("run", files / "exp.toml", "--set", "cca.eta=0.9", "--set", "cca.plugin=hpcc", "--json", "--quiet")
     assert answer.result["experiment"]["cca"] == {"plugin": "hpcc", "eta": 0.9}

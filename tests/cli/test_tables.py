@@ -26,7 +26,10 @@ def summary(**changes):
         "events_executed": 12_341_881, "frame_hops": 8_064_000, "cpu_s": 31.65, "wall_s": 32.04,
         "peak_memory_bytes": 51_680_000, "frame_hops_per_cpu_s": 254_807,
     }  # fmt: skip
+    used = {"topology": "rail", "workload": "flows", "cca": "hpcc", "routing": "ecmp", "memo-backend": "memory"}
     values = {
+        "experiment": {"topology": {"plugin": "rail"}, "workload": {"flows": "my/flows.csv"}},
+        "manifest": {"plugins": {"components": [{"kind": kind, "name": name} for kind, name in used.items()]}},
         "status": "complete", "reason": None, "mode": "packet", "model": "event", "seed": 1, "hosts": 128,
         "simulated_ps": 8_791_000_000, "flows_done": 3136, "flows_pending": 0, "bytes_done": 2_016_000_000, "drops": 12,
         "pauses": 340, "marks": 5678, "retransmitted_bytes": 1000, "flows": [flows], "collectives": [collective],
@@ -44,7 +47,8 @@ def rendered(values, width: int = 80) -> str:
 def test_everything_is_there_and_nothing_is_broken_at_80_columns():
     text = rendered(summary())
     for words in (
-        "Complete: 3,136 flows, 2.016 GB in 8.791 ms simulated", "128 hosts, packet mode, event model, seed 1",
+        "Complete: 3,136 flows, 2.016 GB in 8.791 ms simulated", "topology rail, workload my/flows.csv, cca hpcc (the ",
+        "128 hosts, packet mode, event model, seed 1",
         "ring-all-reduce", "128 x 5 MB", "74.44 Gbps", "163.3 us", "2.17 x", "nvswitch 140", "99.9%",
         "12 drops, 340 pauses, 5,678 marks, 1 kB retransmitted", "8,064,000 frame-hops (254,807 per CPU second)",
         "51.68 MB memory", "ECN at 100 Gbps: 400 kB to 1.6 MB", "Results are in results",

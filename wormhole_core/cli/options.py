@@ -146,12 +146,6 @@ def _file_or_plugin(value: str, kind: str, plugins: Plugins) -> Mapping[str, Any
 
 
 def _apply_hpcc_config(experiment: Experiment, path: str) -> None:
-    from ..run.hpcc import hpcc_sections
+    from ..run.hpcc import apply_hpcc_config
 
-    origin = Origin(text=f"--hpcc-config {path}")
-    for section, values in hpcc_sections(path).items():
-        if section in ("topology", "workload", "cca"):
-            experiment.replace(section, values, origin)
-        else:
-            for name, value in values.items():
-                experiment.set(f"{section}.{name}", value, origin)
+    apply_hpcc_config(experiment, path, Origin(text=f"--hpcc-config {path}"))

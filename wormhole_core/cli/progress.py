@@ -69,7 +69,7 @@ class LiveWatcher(InterruptibleWatcher):
     def started(self, notes: tuple[str, ...]) -> None:
         super().started(notes)
         for note in notes:
-            self._console.print(note, style="dim")
+            self._console.print(Text(note, style="dim"))
         self._live.start()
 
     def advanced(self, progress: Progress) -> None:
@@ -95,7 +95,7 @@ class PlainWatcher(InterruptibleWatcher):
     def started(self, notes: tuple[str, ...]) -> None:
         super().started(notes)
         for note in notes:
-            self._console.print(note, soft_wrap=True)
+            self._console.print(Text(note), soft_wrap=True)
 
     def advanced(self, progress: Progress) -> None:
         now_s = time.monotonic()

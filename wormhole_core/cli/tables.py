@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..run.experiment import CHOOSERS
 from ..run.trust import sentence
 from ..units import format_rate, format_size, format_time
 
@@ -48,11 +49,24 @@ def headline(summary: Mapping[str, Any]) -> Text:
     )
     if status == "partial":
         text.append(f"\n{summary['reason']}", style="default not bold")
+    text.append(f"\n{components_line(summary)}", style="dim")
     text.append(
         f"\n{summary['hosts']} hosts, {summary['mode']} mode, {summary['model']} model, seed {summary['seed']}",
         style="dim",
     )
     return text
+
+
+def components_line(summary: Mapping[str, Any]) -> str:
+    """Topology, workload, congestion control and routing: by the file or the component's name."""
+    used = {entry["kind"]: entry["name"] for entry in summary["manifest"]["plugins"]["components"]}
+    parts = []
+    for kind in ("topology", "workload", "cca", "routing"):
+        section = summary["experiment"].get(kind, {})
+        name = used[kind]
+        by_default = "" if any(key in section for key in CHOOSERS) else " (the default)"
+        parts.append(f"{kind} {section.get(name) or section.get('path') or name}{by_default}")
+    return ", ".join(parts)
 
 
 def collectives_table(summary: Mapping[str, Any]) -> Table | None:

@@ -89,4 +89,4 @@ def check_graph(graph: Graph, owner: str) -> None:
         seen.add(index)
     lonely = [h for h in hosts if graph.degree(h) == 0]
     if lonely:
-        raise ConfigError(f"{owner}: host {lonely[0]} has no link")
+        raise ConfigError(f"{owner}: host {lonely[0]} has no link; join it to a switch, or leave it out")

@@ -88,7 +88,8 @@ def build(experiment: Experiment, plugins: Any) -> Parts:
     )
     acceleration = read_acceleration(experiment, plugins, run.mode == "wormhole", choose_nested)
     graph = topology.build(stream(run.seed, "topology"))
-    check_graph(graph, f"topology {topology.name!r}")
+    # A file is named by its path, as `validate` does.
+    check_graph(graph, topology.config.path if topology.name == "file" else f"topology {topology.name!r}")
     _check_failures(experiment, network, graph)
     hosts = tuple(graph.graph["hosts"])
     built_workload = workload.build(hosts, stream(run.seed, "workload"), *_extras(workload, graph))
@@ -99,7 +100,7 @@ def build(experiment: Experiment, plugins: Any) -> Parts:
         per_flow_routing=bool(routing.entry.component.traits.get("per_flow", False)), observers=observers,
         acceleration=acceleration, dynamics=(cca, routing),
         used=tuple((choice.kind, choice.name) for choice in choices),
-        notes=(*graph.graph.get("notes", ()), *getattr(built_workload, "notes", ())),
+        notes=(*experiment.notes, *graph.graph.get("notes", ()), *getattr(built_workload, "notes", ())),
     )  # fmt: skip
 
 
@@ -131,6 +132,10 @@ def choose(experiment: Experiment, plugins: Any, section: str, kind: str, defaul
     values.pop("preset", None)
     if name is None:
         _refuse_misspelt(experiment, (section,), values, ("plugin", *SHORTHANDS.get(section, ())))
+        if section in experiment.absent:
+            where, why = experiment.absent[section]
+            option = {"workload": "--flows"}.get(section, f"--{section}")
+            raise where.error(f"{why}; put it there, or name another with {option}")
         ways = " or ".join(["plugin", *SHORTHANDS.get(section, ())])
         raise experiment.origin(section).error(
             f"the experiment names no {section}; give [{section}] {ways}, or --{section}"

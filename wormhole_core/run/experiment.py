@@ -92,11 +92,16 @@ class Origin:
 
 @attrs.define
 class Experiment:
-    """What is to be run. `sections[section][key]` is a value, `origins` says where each came from."""
+    """What is to be run. `sections[section][key]` is a value, `origins` says where each came from.
+
+    notes: what an imported configuration said that has no effect here. absent: section -> where, and
+    which file was named for it that is not there."""
 
     sections: dict[str, dict[str, Any]] = attrs.field(factory=lambda: {name: {} for name in SECTIONS})
     origins: dict[tuple[str, ...], Origin] = attrs.field(factory=dict)
     source: str | None = None
+    notes: list[str] = attrs.field(factory=list)
+    absent: dict[str, tuple[Origin, str]] = attrs.field(factory=dict)
 
     def set(self, key: str, value: Any, origin: Origin) -> None:
         """Set one value by its dotted name, e.g. `network.pfc`; raises if there is no such section.
@@ -201,7 +206,9 @@ def experiment_from(source: str | Path | Mapping[str, Any] | Experiment) -> Expe
     """An experiment from a file, from nested dicts, or a copy of an existing one."""
     if isinstance(source, Experiment):
         sections = {name: dict(values) for name, values in source.sections.items()}
-        return attrs.evolve(source, sections=sections, origins=dict(source.origins))
+        return attrs.evolve(
+            source, sections=sections, origins=dict(source.origins), notes=[*source.notes], absent=dict(source.absent)
+        )
     if isinstance(source, Mapping):
         return _fill(Experiment(), source, {}, None)
     return read_experiment(source)

@@ -10,7 +10,7 @@ from typing import Any
 from ..contracts.observer import Observer, RunInfo
 from ..contracts.result import Result
 from ..errors import ConfigError, PluginError, StalledError
-from ..units import format_time
+from ..units import format_time, serialisation_ps
 from .build import Parts, build
 from .collector import rare_collections
 from .experiment import MODES, Experiment
@@ -62,6 +62,7 @@ def run_experiment(
         for observer in observers:
             closing.callback(observer.close)
         engine = make_engine(parts, [recorder, *observers], stack)
+        check_timeout(parts, engine.network)
 
         plugins.hook.run_started(info)
         watcher.started(parts.notes)
@@ -120,6 +121,25 @@ def make_engine(parts: Parts, observers: Sequence[Observer], stack: ExitStack) -
         no_progress_ps=parts.run.no_progress_ps,
         **options,
     )
+
+
+def check_timeout(parts: Parts, network: Any) -> None:
+    """Refuse a retransmission timeout that expires before an answer can be there on the longest path."""
+    rto_ps = parts.network.rto_ps
+    if rto_ps is None:
+        return
+    links = [(data["rate_bps"], data["delay_ps"]) for _, _, data in parts.graph.edges(data=True)]
+    slowest_ps = serialisation_ps(parts.network.payload_bytes, min(rate for rate, _ in links))
+    hops = parts.graph.number_of_nodes() - len(parts.hosts) + 1
+    # No path passes a switch twice: where this suffices, not every path needs to be looked at.
+    if rto_ps >= hops * (2 * max(delay for _, delay in links) + slowest_ps):
+        return
+    rtt_ps = network.longest_rtt_ps()
+    if rto_ps < rtt_ps:
+        raise parts.experiment.origin("network", "rto_ps").error(
+            f"network.rto_ps is {format_time(rto_ps)}, less than the longest base RTT of this network, "
+            f"{format_time(rtt_ps)}: every packet would be sent again; raise it, or leave it out to have it derived"
+        )
 
 
 def accelerated(parts: Parts, stack: ExitStack) -> dict[str, Any]:

@@ -92,7 +92,7 @@ class Network:
     def finish(self) -> None:
         """The ports exist."""
         if self.config.base_rtt == "global":
-            self.global_rtt_ps = self._global_rtt()
+            self.global_rtt_ps = self.longest_rtt_ps()
 
     # --- rates and round trips ---
 
@@ -121,7 +121,7 @@ class Network:
         payload = self.config.payload_bytes
         return sum(2 * port.delay_ps + port.tx_of[payload] for port in path)
 
-    def _global_rtt(self) -> int:
+    def longest_rtt_ps(self) -> int:
         """The largest base RTT between hosts, one pair per pair of attachments."""
         groups: dict[tuple[int, ...], list[int]] = {}
         for host in self.hosts:
