@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 from pathlib import Path
 
@@ -82,3 +83,13 @@ def test_binary_data_without_end_is_refused():
         pytest.skip("the system has no /dev/zero")
     with pytest.raises(InputError, match="binary data"):
         read_text("/dev/zero")
+    with pytest.raises(InputError, match="binary data"):
+        next(iter_lines("/dev/zero"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.parametrize("read", [read_text, lambda path: next(iter_lines(path))])
+def test_pipes_are_refused(tmp_path, read):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="this is a pipe"):
+        read(tmp_path / "pipe")

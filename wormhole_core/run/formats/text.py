@@ -40,6 +40,7 @@ TIME_UNITS = {"s": PS_PER_S, "ms": PS_PER_MS, "us": PS_PER_US, "µs": PS_PER_US,
 
 def read_bytes(path: object, limit: int | None = None) -> bytes:
     """The first `limit` bytes of a file (all of it if None). Raises InputError if there are none."""
+    _refuse_pipe(path)
     try:
         with Path(str(path)).open("rb") as file:
             data = file.read(_HEAD_BYTES if limit is None else limit)
@@ -51,6 +52,16 @@ def read_bytes(path: object, limit: int | None = None) -> bytes:
     if not data.strip(b" \t\r\n"):
         raise InputError("the file is empty; expected text, so check that it was written or copied completely", path)
     return data
+
+
+def _refuse_pipe(path: object) -> None:
+    """A file is looked at to see what it is, then read: what comes from a pipe would be gone by then."""
+    try:
+        pipe = Path(str(path)).is_fifo()
+    except (OSError, ValueError):
+        return  # opening it says what is wrong
+    if pipe:
+        raise InputError("this is a pipe, and files are read more than once; write it to a file first", path)
 
 
 def read_text(path: object) -> str:
@@ -75,8 +86,12 @@ def decode(data: bytes, path: object) -> str:
 
 def iter_lines(path: object) -> Iterator[tuple[int, str]]:
     """(line number, stripped line) of the non-blank lines, one at a time: for files of any length."""
+    _refuse_pipe(path)
     try:
         with Path(str(path)).open("rb") as file:
+            head = file.peek()
+            if b"\n" not in head and _CONTROL.search(head):  # it may have neither lines nor an end
+                raise InputError("binary data; expected a text file", path, 1)
             for number, raw in enumerate(file, 1):
                 if _CONTROL.search(raw):
                     raise InputError("binary data in this line; expected a text file", path, number)
