@@ -130,11 +130,11 @@ class Ledger:
             self.note_doubt(total, recording.error_bound)
 
     def credit_skip(self, members: Iterable[Member], rates: Sequence[float], duration_ps: int, sign: int = 1) -> int:
-        """Flows moved at their rates for a while: full frames and their ACKs passed their ports.
-        sign -1 takes it back. Returns the payload bytes."""
+        """Flows moved at their rates for a while: full frames and their ACKs passed their ports, marked as
+        often as lately. sign -1 takes it back. Returns the payload bytes."""
         moved = 0
         for member in members:
-            flow = member.flow
+            flow, marked = member.flow, member.partition.mark_share
             payload = moved_bytes(flow, rates[member.position], duration_ps)
             moved += payload
             frames = payload // self._payload * sign
@@ -142,6 +142,8 @@ class Ledger:
                 entry = self.of(port)
                 entry[0] += frames * self._frame
                 entry[1] += frames
+                if port in marked:
+                    entry[2] += int(frames * marked[port])
             acks = frames // self._ack_every if sign > 0 else -(-frames // self._ack_every)
             for port in flow.ack_path if self._in_band else ():
                 entry = self.of(port)

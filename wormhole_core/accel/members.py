@@ -86,8 +86,8 @@ class Partition:
 
     __slots__ = (
         "cursor", "debt", "detached", "disturbance", "doubt", "foreseen_bytes", "foreseen_ps", "frozen", "frozen_ps",
-        "id", "key", "labels", "members", "mode", "policy", "policy_tick", "ports", "rates", "recording", "reserved",
-        "resources", "start_ps", "tick", "unfinished", "watched",
+        "id", "key", "labels", "mark_share", "marks_seen", "members", "mode", "policy", "policy_tick", "ports", "rates",
+        "recording", "reserved", "resources", "start_ps", "tick", "unfinished", "watched",
     )  # fmt: skip
 
     def __init__(self, number: int, members: list[Member], ports: list[Any], start_ps: int) -> None:
@@ -112,6 +112,8 @@ class Partition:
         self.rates: tuple[float, ...] = ()
         self.foreseen_ps = self.foreseen_bytes = 0
         self.doubt = 0.0
+        self.marks_seen: list[list[tuple[int, int]]] = []
+        self.mark_share: dict[Any, float] = {}
         # Policy: watched is how many flows it saw; ticks in the heap.
         self.policy: Any = None
         self.policy_tick: Any = None

@@ -20,6 +20,8 @@ TAIL_SHARE = 0.001
 """Bandwidth-time freed by early ends that may be ignored, as a share of the FCT."""
 TAIL_DEBT = 0.0025
 """Sum of those shares along a chain of episodes beyond which no more is taken."""
+MARK_LOOKS = 64
+"""How many looks back the share of marked frames is taken from, to be counted for a skip."""
 SHORTEST_RTTS = 4
 """Skips shorter than this do not pay for a freeze and a thaw."""
 
@@ -44,6 +46,7 @@ class Skipper:
         if self.make_policy is None or not partition.real_flows() or any(p.loss for p in partition.ports):
             return
         partition.disturbance = None
+        partition.marks_seen = []
         partition.policy = self.make_policy(partition_info(partition, self._config.payload_bytes), partition.id)
         if partition.policy is not None:
             partition.watched = partition.unfinished
@@ -64,6 +67,9 @@ class Skipper:
         if partition.watched != partition.unfinished:
             self._flows_left(partition, now)
             return
+        partition.marks_seen.append([(port.marks, port.tx_frames) for port in partition.ports])
+        if len(partition.marks_seen) > MARK_LOOKS:
+            del partition.marks_seen[0]
         plan = partition.policy.observe(take_sample(partition, now))
         if plan is None or not self._skip(partition, plan, now):
             self._arm(partition, now)
@@ -103,6 +109,7 @@ class Skipper:
         for member, speed in zip(members, speeds, strict=True):
             rates[member.position] = speed
         partition.rates = tuple(rates)
+        partition.mark_share = _mark_shares(partition)
         freeze(flows, partition.ports)
         partition.frozen, partition.frozen_ps = True, now_ps
         self.controller.stats.skips += 1
@@ -233,3 +240,12 @@ def _one_bottleneck(flows: list[Any]) -> bool:
     for flow in flows[1:]:
         shared &= set(flow.data_path)
     return bool(shared)
+
+
+def _mark_shares(partition: Partition) -> dict[Any, float]:
+    """Marked frames per frame at ports that marked any lately."""
+    shares = {}
+    for port, (marks, frames) in zip(partition.ports, partition.marks_seen[0], strict=True):
+        if port.marks > marks:
+            shares[port] = (port.marks - marks) / max(1, port.tx_frames - frames)
+    return shares

@@ -27,7 +27,7 @@ A frozen partition does not move on, so a drift can only be seen while it lives.
 ends when a significant slope of the total, or of a group's rate, would have changed it by
 `drift_tolerance` (and is not begun if that is within half a window); the first is at most
 `first_skip_windows` windows, each later one at most twice the one before, with a new window in between;
-all skips together are at most `reach` times the time lived; and where shares wander or are apart, no
+all skips together are at most `reach` times the time lived unless the flow is alone; and where shares wander or are apart, no
 skip is longer than `wander_windows` windows.
 """
 
@@ -297,7 +297,10 @@ class Settled(FastForwardPolicy):
         limit = config.first_skip_windows * window_ps if self._limit_ps is None else 2 * self._limit_ps
         if apart or wandering:
             limit = config.wander_windows * window_ps
-        limit = min(limit, cap_ps, int(config.reach * self._lived_ps) - self._skipped_ps)
+        if info.flows > 1:
+            # A flow alone has no shares that could drift apart unseen.
+            limit = min(limit, int(config.reach * self._lived_ps) - self._skipped_ps)
+        limit = min(limit, cap_ps)
         until = now + limit if horizon is None else min(now + limit, horizon)
         if until - now < max(1, config.min_skip_rtts * info.base_rtt_ps):
             self.reason = "a skip would be too short"
