@@ -70,3 +70,43 @@ def test_refusals(cli, ccas, arguments, told):
 def test_the_kind_decides(cli, ccas):
     answer = cli("check", "good", "--kind", "partitioner", "--plugin", "small.py", "--only", "only_coarsens")
     assert answer.code == 0 and "partitioner 'good'" in answer.out
+
+
+RAISES = """
+from wormhole_core import Cca, Component, hookimpl
+
+class Raises(Cca):
+    __slots__ = ()
+
+    def __init__(self, config, flow, rng):
+        self.window_bytes, self.rate_bps = 30_000, None
+
+    def on_ack(self, fb):
+        raise RuntimeError(f"no answer to {fb.rtt_ps}")
+
+    def snapshot(self, now_ps, snd_una):
+        return ()
+
+    def restore(self, state, now_ps, snd_una):
+        pass
+
+@hookimpl
+def wormhole_ccas():
+    return [Component(name="raises", build=Raises, summary="no answer")]
+"""
+
+
+def test_one_exception_is_told_once_however_many_checks_meet_it(cli, tmp_path):
+    (tmp_path / "raises.py").write_text(RAISES)
+    only = [part for name in ("bounds", "repeats_itself", "time_shift", "cost_of_on_ack") for part in ("--only", name)]
+    answer = cli("check", "raises", "--plugin", tmp_path / "raises.py", *only)
+    assert answer.code == 1 and answer.out.count("saw RuntimeError: no answer to ") == 1
+    assert "  also in: bounds, time_shift\n" in answer.out
+    assert "0 passed, 3 failed, 1 skipped" in answer.out
+
+
+def test_congestion_control_that_is_never_skipped_gets_a_hint(cli, ccas):
+    answer = cli("check", "good", "--plugin", ccas, "--only", "hook_results")
+    assert answer.code == 0 and "hint: it declares neither settling_ps nor period_ps" in answer.out
+    assert "hint" not in cli("check", "hpcc", "--only", "hook_results").out
+    assert cli("check", "hpcc", "--only", "hook_results", "--json").result["hints"] == []

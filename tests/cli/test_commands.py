@@ -29,7 +29,7 @@ def test_unknown_command(cli):
 def test_validate_says_what_was_understood(cli, files):
     answer = cli("validate", files / "flows.csv", files / "topology.json", files / "exp.toml")
     assert answer.code == 0 and answer.err == ""
-    for words in ("4 hosts, 1 switches", "3 flows", "250000 bytes", "all flows run between hosts", "workload flows"):
+    for words in ("4 hosts, 1 switch,", "3 flows", "250000 bytes", "all flows run between hosts", "workload flows"):
         assert words in answer.out
 
 

@@ -126,7 +126,7 @@ def test_a_large_graph_is_shown_in_part(cli):
 
 
 def test_verify_lists_what_is_damaged(cli, store):
-    assert cli("memo", "verify", store).out.endswith("all 2 entries are sound\n")
+    assert cli("memo", "verify", store).out.endswith("2 entries, all sound\n")
     exported = map(json.loads, cli("memo", "export", store).out.splitlines())
     (key,) = (line["key"] for line in exported if line["flows"] == 3)
     for wrong in ("substr(value, 1, length(value) - 1)", "x'00'", "value || x'00'", "x'57484d3200000000'"):
@@ -135,18 +135,18 @@ def test_verify_lists_what_is_damaged(cli, store):
         assert answer.code == 1
         assert answer.out.startswith(key)
         assert "1 of 2 entries" in answer.line and "prune --damaged" in answer.line
-    assert cli("memo", "prune", store, "--damaged").out.startswith("1 entries deleted")
+    assert cli("memo", "prune", store, "--damaged").out.startswith("1 entry deleted")
     assert cli("memo", "verify", store).code == 0
 
 
 def test_prune_by_use_and_by_size(cli, store):
     assert "--unused" in cli("memo", "prune", store).line
     before = store.stat().st_size
-    assert cli("memo", "prune", store, "--unused").out.startswith("1 entries deleted")
+    assert cli("memo", "prune", store, "--unused").out.startswith("1 entry deleted")
     known = stats(cli, store)
     assert (known["entries"], known["uses"]) == (1, 5)
     assert cli("memo", "prune", store, "--max-bytes", "1MB").out.startswith("0 entries deleted")
-    assert cli("memo", "prune", store, "--max-bytes", "10B").out.startswith("1 entries deleted")
+    assert cli("memo", "prune", store, "--max-bytes", "10B").out.startswith("1 entry deleted")
     assert stats(cli, store)["entries"] == 0
     assert store.stat().st_size <= before
     assert "No episodes" in cli("memo", "show", store).out

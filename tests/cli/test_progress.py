@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from wormhole_core.cli.progress import LiveWatcher, progress_line
+from wormhole_core.cli.progress import LiveWatcher, PlainWatcher, progress_line
 from wormhole_core.run.progress import Progress
 
 
@@ -26,8 +26,24 @@ def test_everything_on_a_wide_line():
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 120])
-def test_the_line_never_wraps(width):
-    assert progress_line(progress(flows_done=10**9, flows_total=10**9), width).cell_len < width
+@pytest.mark.parametrize("what", ["", "run 3 of 8, noise floor 1"])
+def test_the_line_never_wraps(width, what):
+    assert progress_line(progress(flows_done=10**9, flows_total=10**9), width, what=what).cell_len < width
+
+
+def test_of_several_runs_the_line_says_which():
+    line = progress_line(progress(), 120, what="run 2 of 3, wormhole").plain
+    assert line.startswith("run 2 of 3, wormhole: ") and "25%" in line
+
+
+def test_notes_that_several_runs_share_are_told_once():
+    output = io.StringIO()
+    watcher = PlainWatcher(Console(file=output, width=80))
+    for what in ("run 1 of 2, packet", "run 2 of 2, wormhole"):
+        watcher.run_begins(what)
+        watcher.started(("f.csv: [3] rows ignored",))
+        watcher.ended()
+    assert output.getvalue() == "f.csv: [3] rows ignored\n"
 
 
 def test_unknown_totals():

@@ -9,6 +9,7 @@ from wormhole_core.errors import CheckFailed
 from wormhole_core.run import compare
 from wormhole_core.run.compare import compare_experiment, compare_results, makespan_ps
 from wormhole_core.run.experiment import experiment_from
+from wormhole_core.run.progress import Watcher
 
 
 def result(*fct_ps: int, start_ps: int = 0, mode: str = "packet", jobs: tuple[str, ...] = ()) -> Result:
@@ -59,10 +60,10 @@ def test_p99_is_nearest_rank():
     assert errors["fct_error"] == pytest.approx({"mean": 0.995, "p99": 1.97, "max": 1.99})
 
 
-def test_makespan_counts_from_zero_and_ends_with_the_last_flow():
+def test_makespan_counts_from_the_first_flow_and_ends_with_the_last():
     late = result(100, 150, start_ps=1000)
-    assert makespan_ps(late.flows) == 1150
-    assert compare_results(late, result(100, 265, start_ps=1000))["makespan_error"] == pytest.approx(0.1)
+    assert makespan_ps(late.flows) == 150
+    assert compare_results(late, result(100, 165, start_ps=1000))["makespan_error"] == pytest.approx(0.1)
 
 
 def test_order_of_records_does_not_matter():
@@ -80,10 +81,18 @@ def test_different_flows_cannot_be_compared(reference, other):
         compare_results(reference, other)
 
 
+class Told(Watcher):
+    def __init__(self):
+        self.runs = []
+
+    def run_begins(self, what):
+        self.runs.append(what)
+
+
 def test_noise_floor_is_the_mean_over_jittered_repetitions(monkeypatch):
     """Two repetitions that are 10 % and 30 % off beside a run that is 50 % off."""
     results = iter([result(100, 100), result(150, 150, mode="fluid"), result(110, 110), result(130, 130)])
-    seen = []
+    seen, told = [], Told()
 
     def run(experiment, plugins, watcher=None):
         seen.append(dict(experiment.sections["run"]))
@@ -91,8 +100,12 @@ def test_noise_floor_is_the_mean_over_jittered_repetitions(monkeypatch):
 
     monkeypatch.setattr(compare, "run_experiment", run)
     comparison = compare_experiment(
-        experiment_from({}), None, reference={"run.mode": "packet"}, other={"run.mode": "fluid"}, floor=2, jitter_ps=77
-    )
+        experiment_from({}), None, reference={"run.mode": "packet"}, other={"run.mode": "fluid"}, floor=2, jitter_ps=77,
+        watcher=told,
+    )  # fmt: skip
+    assert told.runs == [
+        "run 1 of 4, packet", "run 2 of 4, fluid", "run 3 of 4, noise floor 1", "run 4 of 4, noise floor 2",
+    ]  # fmt: skip
     assert [s.get("mode") for s in seen] == ["packet", "fluid", "packet", "packet"]
     assert [(s.get("seed"), s.get("start_jitter_ps")) for s in seen[2:]] == [(6, 77), (7, 77)]
     assert comparison.errors["mean_fct_error"] == pytest.approx(0.5)

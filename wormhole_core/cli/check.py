@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -18,6 +19,7 @@ from ..hooks import KINDS
 from ..run.experiment import parse_setting
 from .tables import columns_table
 
+RAISED = re.compile(r"expected no exception; saw (\w+)\b.* at (\S+:\d+)\Z", re.DOTALL)
 STYLES = {"PASS": "green", "FAIL": "bold red", "skipped": "yellow"}
 
 
@@ -92,13 +94,45 @@ def show(subject: Any, outcomes: list[Any], failed: int) -> None:
         for outcome in outcomes
     ]  # fmt: skip
     console.print(columns_table(subject.owner, ("check", "result", ">time", "what was seen"), rows))  # type: ignore[arg-type]
-    for outcome in outcomes:
-        if outcome.status == "FAIL":
-            console.print(Text.assemble((f"{outcome.check.name}: ", "bold red"), outcome.text), soft_wrap=True)
+    for first, *same in alike(outcomes):
+        console.print(Text.assemble((f"{first.check.name}: ", "bold red"), first.text), soft_wrap=True)
+        if same:
+            console.print(Text(f"  also in: {', '.join(outcome.check.name for outcome in same)}"), soft_wrap=True)
     for name, (value, reason) in subject.overrides().items():
         console.print(Text(f"limit {name} = {value:g}, set by the plugin: {reason}", style="yellow"), soft_wrap=True)
+    for hint in hints(subject):
+        console.print(Text(f"hint: {hint}", style="yellow"), soft_wrap=True)
     passed = sum(outcome.status == "PASS" for outcome in outcomes)
     console.print(Text(f"{passed} passed, {failed} failed, {len(outcomes) - passed - failed} skipped", style="bold"))
+
+
+def alike(outcomes: list[Any]) -> list[list[Any]]:
+    """The failures, those with the same exception from the same line together; numbers in it may differ."""
+    groups: dict[str, list[Any]] = {}
+    for outcome in outcomes:
+        if outcome.status == "FAIL":
+            raised = RAISED.search(outcome.text)
+            groups.setdefault(" at ".join(raised.groups()) if raised else outcome.text, []).append(outcome)
+    return list(groups.values())
+
+
+def hints(subject: Any) -> list[str]:
+    """What is no fault, and may surprise."""
+    if subject.kind != "cca":
+        return []
+    try:
+        from ..testing.checks.cca import build  # what simulates loads only here
+
+        cca = build(subject)
+        unknown = cca.settling_ps() is None and cca.period_ps() is None
+    except Exception:  # a check has told of it
+        return []
+    if not unknown:
+        return []
+    return [
+        "it declares neither settling_ps nor period_ps, so wormhole mode never skips a steady state of its flows "
+        "(docs/tutorials/cca.md)"
+    ]
 
 
 def as_dict(subject: Any, outcomes: list[Any]) -> dict[str, Any]:
@@ -110,6 +144,7 @@ def as_dict(subject: Any, outcomes: list[Any]) -> dict[str, Any]:
         "distribution": subject.entry.distribution,
         "version": subject.entry.version,
         "limits": {name: {"value": value, "reason": why} for name, (value, why) in subject.overrides().items()},
+        "hints": hints(subject),
         "checks": [
             {"name": o.check.name, "status": o.status, "text": o.text, "elapsed_s": round(o.elapsed_s, 4)}
             for o in outcomes

@@ -15,6 +15,7 @@ from ..run.compare import MEASURES, Comparison, compare_experiment, measure
 from ..run.experiment import parse_setting
 from ..run.outputs import render_json
 from ..run.trust import sentence
+from ..run.wording import counted
 from ..units import format_size, format_time, parse_time_ps
 from .options import add_run_options, experiment_from_args, no_other_output
 from .progress import make_watcher
@@ -41,7 +42,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help=f"what is different in the second run; repeatable (default {DEFAULT_OTHER})",
     )  # fmt: skip
     parser.add_argument(
-        "--floor", type=int, default=0, metavar="N", help="repeat packet mode N times with jittered starts"
+        "--floor",
+        type=int,
+        default=0,
+        metavar="N",
+        help="repeat packet mode N times with jittered starts; takes as long as N runs in packet mode",
     )
     parser.add_argument(
         "--jitter", metavar="TIME", help="largest shift of a start time in these runs (default: one base RTT)"
@@ -95,10 +100,12 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
         name, _, part = key.partition(".")
         rows.append((f"{TITLES[name]} {part}".strip(), *(f"{measure(errors, key):.4%}" for _, errors in columns)))
     headers = ("relative difference", *(f">{name}" for name, _ in columns))
-    console.print(columns_table(f"{comparison.errors['flows']:,} flows, against {comparison.names[0]}", headers, rows))
+    console.print(
+        columns_table(f"{counted(comparison.errors['flows'], 'flow')}, against {comparison.names[0]}", headers, rows)
+    )
     if comparison.noise_floor is not None:
         runs = comparison.noise_floor["runs"]
-        console.print(Text(f"Noise floor: mean of {runs} run{'s' * (runs > 1)} with jittered starts.", style="dim"))
+        console.print(Text(f"Noise floor: mean of {counted(runs, 'run')} with jittered starts.", style="dim"))
     console.print()
     results = [*zip(comparison.names, (comparison.reference, comparison.other), strict=True)]
     if comparison.fluid is not None:
@@ -126,9 +133,12 @@ def _cost_row(name: str, summary: dict[str, Any], first: dict[str, Any]) -> tupl
 def _acceleration_line(comparison: Comparison) -> str:
     done = comparison.other.summary["cost"]["acceleration"]
     return (
-        f"{comparison.events_avoided:,} events avoided; {done['episodes']:,} episodes, {done['hits']:,} hits, "
-        f"{done['misses']:,} misses, {done['followers']:,} followers, {done['skips']:,} skips, {done['tails']:,} tails"
-        f"; memo {format_size(done['memo_bytes'])}."
+        f"{counted(comparison.events_avoided, 'event')} avoided; "
+        + ", ".join(
+            counted(done[f"{name}s" if name != "miss" else "misses"], name)
+            for name in ("episode", "hit", "miss", "follower", "skip", "tail")
+        )
+        + f"; memo {format_size(done['memo_bytes'])}."
     )
 
 

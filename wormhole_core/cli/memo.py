@@ -15,6 +15,7 @@ from rich.text import Text
 from ..errors import CheckFailed, ConfigError, OutputError
 from ..run.memo_store import entries, open_store, patterns, store_facts, to_prune
 from ..run.pictures import adjacency, can_draw, draw, title
+from ..run.wording import counted
 from ..units import format_size, format_time, parse_size_bytes
 from .tables import columns_table
 
@@ -65,12 +66,12 @@ def stats(args: argparse.Namespace) -> None:
         print(json.dumps(facts, indent=2))
         return
     console = Console(highlight=False)
+    held, uses = counted(facts["entries"], "entry"), counted(facts["uses"], "time")
+    console.print(Text(f"{held}, {format_size(facts['bytes'])}, replayed {uses}"))
     console.print(
-        Text(f"{facts['entries']:,} entries, {format_size(facts['bytes'])}, replayed {facts['uses']:,} times")
-    )
-    console.print(
-        f"{facts['episodes']:,} episodes of {facts['flows']:,} flows, {facts['approximate']:,} of them with skips or "
-        f"shortened ends; {facts['unused']:,} never used; {facts['random_markers']:,} random; "
+        f"{counted(facts['episodes'], 'episode')} of {counted(facts['flows'], 'flow')}, "
+        f"{facts['approximate']:,} of them with skips or shortened ends; "
+        f"{facts['unused']:,} never used; {facts['random_markers']:,} random; "
         f"{facts['damaged']:,} damaged"
     )
     if facts["most_used"]:
@@ -93,10 +94,10 @@ def verify(args: argparse.Namespace) -> None:
         print(f"{entry.key.hex()}: {entry.fault}")
     if bad:
         raise CheckFailed(
-            f"{args.file}: {len(bad)} of {count} entries are damaged; runs pass over them, "
+            f"{args.file}: {len(bad)} of {counted(count, 'entry')} damaged; runs pass over these, "
             f"`wormhole-sim memo prune --damaged {args.file}` deletes them"
         )
-    print(f"{args.file}: all {count} entries are sound")
+    print(f"{args.file}: {counted(count, 'entry')}, all sound")
 
 
 def prune(args: argparse.Namespace) -> None:
@@ -108,7 +109,9 @@ def prune(args: argparse.Namespace) -> None:
         deleted = store.delete([entry.key for entry in gone])
         store.compact()
         left = store.size_bytes()
-    print(f"{deleted:,} entries deleted, {format_size(sum(e.size_bytes for e in gone))}; {format_size(left)} left")
+    print(
+        f"{counted(deleted, 'entry')} deleted, {format_size(sum(e.size_bytes for e in gone))}; {format_size(left)} left"
+    )
 
 
 def export(args: argparse.Namespace) -> None:
@@ -138,13 +141,15 @@ def show(args: argparse.Namespace) -> None:
         console.print("No episodes are remembered here.")
         return
     shown = found[: args.top]
-    console.print(f"{len(found):,} contention patterns; vertices are flows with their mean rate, edges links shared.")
+    console.print(
+        f"{counted(len(found), 'contention pattern')}; vertices are flows with their mean rate, edges links shared."
+    )
     if args.out is not None:
         draw(shown, args.out)
     for number, pattern in enumerate(shown, 1):
         console.print()
         console.print(Text(f"{number}. {title(pattern)}", style="bold"))
-        console.print(Text(f"   {pattern.recordings:,} recordings, e.g. {pattern.example.name}", style="dim"))
+        console.print(Text(f"   {counted(pattern.recordings, 'recording')}, e.g. {pattern.example.name}", style="dim"))
         if args.out is None:
             for line in adjacency(pattern.graph):
                 console.print(Text(f"   {line}"), soft_wrap=True)

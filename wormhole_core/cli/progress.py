@@ -35,6 +35,17 @@ class InterruptibleWatcher(Watcher):
     def __init__(self) -> None:
         self._asked_to_stop = False
         self._before: dict[int, object] = {}
+        self._what = ""
+        self._told: frozenset[str] = frozenset()
+
+    def run_begins(self, what: str) -> None:
+        self._what = what
+
+    def new_notes(self, notes: tuple[str, ...]) -> list[str]:
+        """Those not told yet: several runs of one experiment have the same."""
+        new = [note for note in notes if note not in self._told]
+        self._told |= {*new}
+        return new
 
     def started(self, notes: tuple[str, ...]) -> None:
         if threading.current_thread() is threading.main_thread():
@@ -68,7 +79,7 @@ class LiveWatcher(InterruptibleWatcher):
 
     def started(self, notes: tuple[str, ...]) -> None:
         super().started(notes)
-        for note in notes:
+        for note in self.new_notes(notes):
             self._console.print(Text(note, style="dim"))
         self._live.start()
 
@@ -76,7 +87,7 @@ class LiveWatcher(InterruptibleWatcher):
         now_s = time.monotonic()
         if now_s - self._drawn_s >= REDRAW_S:
             self._drawn_s = now_s
-            self._live.update(progress_line(progress, self._console.width), refresh=True)
+            self._live.update(progress_line(progress, self._console.width, what=self._what), refresh=True)
         super().advanced(progress)
 
     def ended(self) -> None:
@@ -94,22 +105,24 @@ class PlainWatcher(InterruptibleWatcher):
 
     def started(self, notes: tuple[str, ...]) -> None:
         super().started(notes)
-        for note in notes:
+        for note in self.new_notes(notes):
             self._console.print(Text(note), soft_wrap=True)
 
     def advanced(self, progress: Progress) -> None:
         now_s = time.monotonic()
         if now_s - self._told_s >= PLAIN_EVERY_S:
             self._told_s = now_s
-            self._console.print(progress_line(progress, 1000, bar=False), soft_wrap=True)
+            self._console.print(progress_line(progress, 1000, bar=False, what=self._what), soft_wrap=True)
         super().advanced(progress)
 
 
-def progress_line(progress: Progress, width: int, bar: bool = True) -> Text:
-    """As much as fits: share of the work, simulated time, flows, time left, bytes, events per second."""
+def progress_line(progress: Progress, width: int, bar: bool = True, what: str = "") -> Text:
+    """As much as fits: which run (`what`), share of the work, simulated time, flows, time left, bytes,
+    events per second."""
     share = progress.share
-    line = Text()
-    if bar and share is not None and width >= MIN_BAR_WIDTH:
+    line = Text(f"{what}: " if what and width >= MIN_BAR_WIDTH else "")
+    start = line.copy()
+    if bar and share is not None and width >= MIN_BAR_WIDTH + line.cell_len:
         full = round(share * BAR_CELLS)
         line.append("━" * full, style="cyan").append("━" * (BAR_CELLS - full), style="bright_black")
         line.append(" ")
@@ -118,7 +131,7 @@ def progress_line(progress: Progress, width: int, bar: bool = True) -> Text:
     for piece in _pieces(progress):
         if line.cell_len + len(piece) + 3 > width - 1:
             break
-        line.append(" · " if line.cell_len else "", style="bright_black").append(piece)
+        line.append(" · " if len(line) > len(start) else "", style="bright_black").append(piece)
     return line
 
 

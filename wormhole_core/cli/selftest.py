@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import textwrap
+from typing import TYPE_CHECKING
 
 from ..errors import EXIT_CHECK_FAILED, EXIT_OK
+from ..run.wording import counted
 
-WIDTHS = (26, 17, 42)
+if TYPE_CHECKING:
+    from ..run.selftest import Verdict
+
+WIDTHS = (25, 17)
+LINE_CELLS = 80
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -26,19 +32,39 @@ def run(args: argparse.Namespace) -> int:
     """Print rows as they come."""
     from ..run.selftest import selftest  # what simulates loads only here
 
-    _say("scenario", "label", "bound", "measured")
+    _say("scenario", "label", "result")
     count = failed = equal = 0
     for verdict in selftest(args.plugins, args.long):
         count += 1
         failed += not verdict.passed
         equal += bool(verdict.row.fct_ns) and verdict.equal_flows == len(verdict.row.fct_ns)
-        status = "PASS" if verdict.passed else f"FAIL: {'; '.join(verdict.faults)}"
-        _say(verdict.row.scenario, verdict.row.label, str(verdict.row.bound), f"{verdict.measured}  {status}")
-    print(f"{count - failed} of {count} rows within their bounds, {equal} equal to the ns flow by flow")
+        for line in row_lines(verdict):
+            print(line, flush=True)
+    print(f"{count - failed} of {counted(count, 'row')} within bounds, {equal} equal to the ns flow by flow")
     return EXIT_CHECK_FAILED if failed else EXIT_OK
 
 
-def _say(scenario: str, label: str, bound: str, rest: str) -> None:
-    cells = (text.ljust(width) for text, width in zip((scenario, label, bound), WIDTHS, strict=True))
-    print(*cells, rest)
-    sys.stdout.flush()
+def row_lines(verdict: Verdict) -> list[str]:
+    """One line where all is equal to the ns, else what was measured, the bound and the faults below it."""
+    row = verdict.row
+    head = _head(row.scenario, row.label) + ("PASS" if verdict.passed else "FAIL")
+    if verdict.passed and row.bound.exact:
+        return (
+            [f"{head} {verdict.measured}"]
+            if len(head) + len(verdict.measured) < LINE_CELLS
+            else [head, *_below(verdict.measured)]
+        )
+    below = _below(f"{verdict.measured}; bound: {row.bound}")
+    return [head, *below, *(line for fault in verdict.faults for line in _below(fault))]
+
+
+def _below(text: str) -> list[str]:
+    return textwrap.wrap(text, LINE_CELLS, initial_indent="  ", subsequent_indent="    ")
+
+
+def _head(*cells: str) -> str:
+    return "".join(text.ljust(width) for text, width in zip(cells, WIDTHS, strict=True))
+
+
+def _say(scenario: str, label: str, rest: str) -> None:
+    print(_head(scenario, label) + rest, flush=True)

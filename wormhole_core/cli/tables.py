@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ..run.experiment import CHOOSERS
 from ..run.trust import sentence
+from ..run.wording import counted
 from ..units import format_rate, format_size, format_time
 
 STATUS_STYLE = {"complete": "bold green", "partial": "bold yellow"}
@@ -40,7 +41,7 @@ def headline(summary: Mapping[str, Any]) -> Text:
     status = summary["status"]
     text = Text(status.capitalize(), style=STATUS_STYLE.get(status, "bold red"))
     done, pending = summary["flows_done"], summary["flows_pending"]
-    text.append(f": {done:,} flows", style="default not bold")
+    text.append(f": {counted(done, 'flow')}", style="default not bold")
     if pending:
         text.append(f" done, {pending:,} pending", style="default not bold")
     text.append(
@@ -51,7 +52,8 @@ def headline(summary: Mapping[str, Any]) -> Text:
         text.append(f"\n{summary['reason']}", style="default not bold")
     text.append(f"\n{components_line(summary)}", style="dim")
     text.append(
-        f"\n{summary['hosts']} hosts, {summary['mode']} mode, {summary['model']} model, seed {summary['seed']}",
+        f"\n{counted(summary['hosts'], 'host')}, {summary['mode']} mode, "
+        f"{summary['model']} model, seed {summary['seed']}",
         style="dim",
     )
     return text
@@ -124,7 +126,8 @@ def facts(summary: Mapping[str, Any]) -> Table:
     grid.add_column(overflow="fold")
     grid.add_row(
         "network",
-        f"{summary['drops']:,} drops, {summary['pauses']:,} pauses, {summary['marks']:,} marks, "
+        f"{counted(summary['drops'], 'drop')}, {counted(summary['pauses'], 'pause')}, "
+        f"{counted(summary['marks'], 'mark')}, "
         f"{format_size(summary['retransmitted_bytes'])} retransmitted",
     )
     cost = summary["cost"]
@@ -132,7 +135,7 @@ def facts(summary: Mapping[str, Any]) -> Table:
     memory = cost["peak_memory_bytes"]
     grid.add_row(
         "cost",
-        f"{cost['events_executed']:,} events, {cost['frame_hops']:,} frame-hops"
+        f"{counted(cost['events_executed'], 'event')}, {counted(cost['frame_hops'], 'frame-hop')}"
         + (f" ({rate:,} per CPU second)" if rate else "")
         + f"\n{cost['cpu_s']:.2f} s CPU, {cost['wall_s']:.2f} s wall clock"
         + (f", {format_size(memory)} memory" if memory else ""),

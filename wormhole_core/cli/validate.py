@@ -14,6 +14,7 @@ from ..errors import EXIT_OK, WormholeError
 from ..run.build import build
 from ..run.experiment import Origin, read_experiment
 from ..run.formats import FORMATS, TopologyFile, describe, detect, facts, read_flows, read_topology
+from ..run.wording import counted
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -76,11 +77,13 @@ def _experiment(path: str, args: argparse.Namespace) -> tuple[list[str], dict[st
         experiment.set("run.lenient", True, Origin(text="--lenient"))
     parts = build(experiment, args.plugins)
     flows, size = parts.workload.total_items(), parts.workload.total_bytes()
+    hosts, links = len(parts.hosts), parts.graph.number_of_edges()
+    switches = parts.graph.number_of_nodes() - hosts
     known: dict[str, object] = {
         "kind": "experiment",
-        "hosts": len(parts.hosts),
-        "switches": parts.graph.number_of_nodes() - len(parts.hosts),
-        "links": parts.graph.number_of_edges(),
+        "hosts": hosts,
+        "switches": switches,
+        "links": links,
         "flows": flows,
         "bytes": size,
         "components": {kind: name for kind, name in parts.used},
@@ -89,8 +92,9 @@ def _experiment(path: str, args: argparse.Namespace) -> tuple[list[str], dict[st
     lines = [
         f"{path}: experiment",
         ", ".join(f"{kind} {name}" for kind, name in parts.used),
-        f"{known['hosts']} hosts, {known['switches']} switches, {known['links']} links",
-        f"{'an unknown number of' if flows is None else flows} flows" + ("" if size is None else f", {size} bytes"),
+        f"{counted(hosts, 'host')}, {counted(switches, 'switch')}, {counted(links, 'link')}",
+        ("an unknown number of flows" if flows is None else counted(flows, "flow"))
+        + ("" if size is None else f", {size} bytes"),
         *(f"note: {note}" for note in parts.notes),
     ]
     return lines, known

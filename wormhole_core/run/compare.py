@@ -6,6 +6,7 @@ know them: the reference run again, jittered. An error below it says nothing.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -96,15 +97,21 @@ def compare_experiment(
     CheckFailed if the runs did not finish the same flows.
     """
 
-    def run(settings: Settings) -> Result:
+    total, begun = 2 + fluid + floor, itertools.count(1)
+
+    def run(settings: Settings, what: str) -> Result:
+        if watcher is not None:
+            watcher.run_begins(f"run {next(begun)} of {total}, {what}")
         experiment = experiment_from(source)
         for key, value in settings.items():
             experiment.set(key, value, Origin(text=f"{key}={value}"))
         return run_experiment(experiment, plugins, watcher=watcher)
 
-    first, second = run(reference), run({**reference, **other})
+    modes = [str(settings.get("run.mode", "")) for settings in (reference, {**reference, **other})]
+    names = modes if modes[0] != modes[1] else ["reference", "other"]
+    first, second = run(reference, names[0]), run({**reference, **other}, names[1])
     errors = compare_results(first, second)
-    third = run({**reference, "run.mode": "fluid"}) if fluid else None
+    third = run({**reference, "run.mode": "fluid"}, "fluid") if fluid else None
     fluid_errors = None
     if third is not None:
         try:
@@ -115,7 +122,10 @@ def compare_experiment(
     if jitter_ps is None:
         jitter_ps = first.summary.get("base_rtt_ps", 0)
     repeats = [
-        compare_results(first, run({**reference, "run.start_jitter_ps": jitter_ps, "run.seed": seed + 1 + i}))
+        compare_results(
+            first,
+            run({**reference, "run.start_jitter_ps": jitter_ps, "run.seed": seed + 1 + i}, f"noise floor {i + 1}"),
+        )
         for i in range(floor)
     ]
     return Comparison(

@@ -39,6 +39,9 @@ class Watcher:
     `advanced` may raise KeyboardInterrupt to end the run: what is done by then is kept.
     """
 
+    def run_begins(self, what: str) -> None:
+        """Of several runs the next begins: "run 2 of 3, wormhole". Not called for a single run."""
+
     def started(self, notes: tuple[str, ...]) -> None:
         """The run is built; notes say what was understood of the inputs."""
 

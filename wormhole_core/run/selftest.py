@@ -24,6 +24,7 @@ from .build import find_preset
 from .experiment import Origin
 from .selftest_bounds import PAUSE_COUNT, SEEDS, Bound, bound_of
 from .selftest_scenarios import scenario
+from .wording import counted
 from .workload_flows import FlowRecord as FlowLine
 from .workload_flows import FlowsWorkload
 
@@ -177,7 +178,7 @@ def judge(row: Row, runs: Sequence[Run]) -> Verdict:
         "sorted": max(abs(a / b - 1) for a, b in zip(sorted(ours), sorted(theirs), strict=True)),
     }
     if bound.exact and equal < len(theirs):
-        faults.append(f"{len(theirs) - equal} of {len(theirs)} flows differ")
+        faults.append(f"{len(theirs) - equal} of {counted(len(theirs), 'flow')} not equal")
     for name, value in found.items():
         limit = getattr(bound, name)
         if limit is not None and abs(value) > limit:

@@ -165,10 +165,10 @@ def _lines(kind: str, known: dict[str, Any]) -> list[str]:
             f"{_count(known['flows'], 'flow')} of {_count(known['sources'], 'source')} "
             f"to {_count(known['destinations'], 'destination')}, "
             f"{known['bytes']} bytes ({format_size(known['bytes'])}), {known['min_bytes']} to {known['max_bytes']}",
-            f"starts from {known['first_start_s']:g} s to {known['last_start_s']:g} s",
+            f"starts from {_start(known['first_start_s'])} to {_start(known['last_start_s'])}",
         ]
         if known["dependent_flows"]:
-            lines.append(f"{known['dependent_flows']} flows wait for others")
+            lines.append(f"{_count(known['dependent_flows'], 'flow')} wait for others")
         return lines
     if kind == "simai-workload":
         compute = {key: format_time(value * PS_PER_NS) for key, value in known["compute_ns"].items()}
@@ -181,6 +181,11 @@ def _lines(kind: str, known: dict[str, Any]) -> list[str]:
     if kind == "hpcc-config":
         return _config_lines(known)
     return [f"{key}: {value}" for key, value in known.items()]
+
+
+def _start(seconds: float) -> str:
+    """Files of the HPCC family begin at 2 s and differ by less than four digits show."""
+    return format_time(round(seconds * PS_PER_S)) if seconds < 1 else f"{seconds:g} s"
 
 
 def _count(number: int, what: str) -> str:
@@ -203,8 +208,8 @@ def _topology_lines(known: dict[str, Any]) -> list[str]:
         lines.append(f"{known['gpus_per_server']} GPUs of type {known['gpu_type']} per server")
     if known["hosts_unreachable_from_first"]:
         lines.append(
-            f"{known['hosts_unreachable_from_first']} hosts cannot be reached from host {known['first_host']} "
-            "(hosts do not forward)"
+            f"{_count(known['hosts_unreachable_from_first'], 'host')} cannot be reached "
+            f"from host {known['first_host']} (hosts do not forward)"
         )
     return lines
 

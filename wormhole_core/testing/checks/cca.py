@@ -226,12 +226,15 @@ def memory_bound(subject: Subject) -> str:
 def cost_of_on_ack(subject: Subject) -> str:
     """What one on_ack costs; reported, never enforced."""
     events = [event for event in walk(10, 3000, SLOW_LINK) if event.kind == "ack"]
-    drive = Drive(build(subject), SLOW_LINK)
-    started = time.perf_counter()
-    for event in events:
-        for _ in drive.step(event):
-            pass
-    whole = time.perf_counter() - started
+    try:
+        drive = Drive(build(subject), SLOW_LINK)
+        started = time.perf_counter()
+        for event in events:
+            for _ in drive.step(event):
+                pass
+        whole = time.perf_counter() - started
+    except Exception as error:
+        raise Skip("on_ack raises: the other checks tell") from error
     idle = _IdleDrive(build(subject), SLOW_LINK)
     started = time.perf_counter()
     for event in events:
