@@ -43,7 +43,10 @@ def test_a_new_plugin_runs_before_it_is_installed(cli, here, kind):
     name = f"my-{kind}"
     answer = cli("new-plugin", kind, name)
     assert (answer.code, answer.err) == (0, "")
-    (command,) = (line for line in answer.out.splitlines() if "sim run" in line)
+    assert max(map(len, answer.out.splitlines())) <= 80
+    readme = (here / name / "README.md").read_text()
+    assert max(len(line) for line in readme.splitlines() if line.startswith("    ")) <= 80
+    (command,) = (line for line in answer.out.replace("\\\n", "").splitlines() if "sim run" in line)
     arguments = command.split("wormhole-sim ")[1].split()
     ran = cli(*arguments, "--json")
     assert (ran.code, ran.result["status"]) == (0, "complete"), ran.err
@@ -89,6 +92,21 @@ def test_a_new_plugin_passes_its_own_contract_test(cli, here, kind):
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert " passed" in ran.stdout and " failed" not in ran.stdout
+
+
+def test_tests_of_a_package_that_is_not_installed_say_what_to_do(cli, here):
+    cli("new-plugin", "cca", "my-cca")
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=here / "my-cca",
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode != 0
+    assert "my-cca is not installed; run: python -m pip install -e ." in ran.stderr
+    assert "Traceback" not in ran.stdout + ran.stderr
 
 
 @pytest.mark.parametrize("kind", KINDS)

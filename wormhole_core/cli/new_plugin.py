@@ -24,6 +24,7 @@ from ..hooks import KINDS
 from ..plugins import Plugins
 from ..run.experiment import MODES
 
+LINE_CELLS = 80
 SMALL = "--topology star --workload incast"
 ACCELERATED = f"{SMALL} --mode wormhole" if "wormhole" in MODES else SMALL
 
@@ -98,7 +99,8 @@ def run(args: argparse.Namespace) -> None:
         ("install it", f"python -m pip install -e {folder}"),
         ("test it", f"cd {folder} && python -m pytest"),
     ):
-        console.print(Text.assemble((f"{what:>11}  ", "dim"), command), soft_wrap=True)
+        lines = shell_lines(command, LINE_CELLS - 13)
+        console.print(Text.assemble((f"{what:>11}  ", "dim"), f"\n{'':13}".join(lines)), soft_wrap=True)
 
 
 def check_name(kind: str, name: str, plugins: Plugins) -> None:
@@ -130,13 +132,26 @@ def run_command(kind: str, name: str) -> str:
     return f"wormhole-sim run {KIND_TEXTS[kind].run.replace('NAME', name)}"
 
 
+def shell_lines(command: str, width: int) -> list[str]:
+    """The command over as many lines as it takes, continued by `\\`, broken before options only."""
+    first, *options = command.split(" --")
+    lines = [first]
+    for option in options:
+        if len(lines[-1]) + len(f" --{option} \\") <= width:
+            lines[-1] += f" --{option}"
+        else:
+            lines[-1] += " \\"
+            lines.append(f"    --{option}")
+    return lines
+
+
 def package_files(kind: str, name: str) -> dict[str, str]:
     """Path inside the package -> text."""
     module = name.replace("-", "_")
     major, minor = __version__.split(".")[:2]
     words = {
-        "example-try": try_command(kind, name),
-        "example-run": run_command(kind, name),
+        "example-try": "\n    ".join(shell_lines(try_command(kind, name), LINE_CELLS - 4)),
+        "example-run": "\n    ".join(shell_lines(run_command(kind, name), LINE_CELLS - 4)),
         "example-kind": kind,
         "example-options": KIND_TEXTS[kind].options,
         "example-series": f"{major}.{minor},<{major}.{int(minor) + 1}",
