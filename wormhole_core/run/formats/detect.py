@@ -47,7 +47,7 @@ def detect(path: object) -> str:
     if kind is None:
         first = text.strip().split("\n", 1)[0].strip()[:40]
         raise InputError(
-            f"unknown kind of file (begins {first!r}); tried {_TRIED}; see the manual for the layouts", path, 1
+            f"unknown kind of file (begins {first!r}); tried {_TRIED}; see docs/files.md for the layouts", path, 1
         )
     return kind
 
