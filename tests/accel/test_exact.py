@@ -9,9 +9,10 @@ import attrs
 import pytest
 
 
-def check(lab: Any, seed: int, path: Any = None) -> dict[str, Any]:
+def check(lab: Any, seed: int, path: Any = None, **network: Any) -> dict[str, Any]:
     """One random case in all ways; returns what the cold and warm runs did."""
     case = lab.random_case(seed)
+    case = attrs.evolve(case, network=case.network | network)
     try:
         base = lab.packet(case)
     except Exception as error:  # what packets cannot do (a dead end), acceleration cannot either
@@ -38,6 +39,19 @@ def check(lab: Any, seed: int, path: Any = None) -> dict[str, Any]:
 @pytest.mark.parametrize("seed", [n for n in range(33) if n not in (17, 25, 26)])
 def test_random_cases(lab, seed):
     check(lab, seed)
+
+
+@pytest.mark.parametrize("wake", ["any", "earliest"])
+@pytest.mark.parametrize("seed", [2, 9, 1131])
+def test_random_cases_in_the_order_of_scheduling(lab, seed, wake):
+    check(lab, seed, order="scheduled", nic_wake=wake)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("block", range(10))
+def test_hundreds_in_the_order_of_scheduling(lab, block):
+    for seed in range(2000 + 20 * block, 2020 + 20 * block):
+        check(lab, seed, order="scheduled", nic_wake="earliest" if seed % 2 else "any")
 
 
 def test_stored_and_opened_again(lab, tmp_path):

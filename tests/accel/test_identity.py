@@ -84,7 +84,7 @@ def network_digest(plugins, network: dict[str, object], hosts: int = 3, delay: s
 def other_value(field):
     """A value that is not the default and that NetworkConfig takes, or None if there is none to be had."""
     known = {
-        "base_rtt": "global", "acks": "lane", "dependency": "sender", "nic_wake": "earliest",
+        "base_rtt": "global", "acks": "lane", "dependency": "sender", "nic_wake": "earliest", "order": "scheduled",
         "reliability": "selective-repeat", "pfc_headroom_rule": "three-delays",
         "ecn_map": {100_000_000_000: (1000, 2000, 0.5)},
     }  # fmt: skip

@@ -78,6 +78,7 @@ NETWORKS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "int unit": ({}, {"int_tx_unit_bytes": 128}),
     "nic wake": ({}, {"nic_wake": "earliest"}),
+    "order": ({}, {"order": "scheduled"}),
 }
 
 

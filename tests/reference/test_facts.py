@@ -11,10 +11,8 @@ from wormhole_core.run.selftest import SHORT, rows
 from .conftest import REFERENCE, needs_reference, run_of
 
 pytestmark = needs_reference
-EQUAL = [
-    name for name in SHORT
-    if name not in {("s2_incast4_1MB", "dcqcn")} and not name[1].startswith("hpcc") and "nocc_buf2" not in name
-]  # fmt: skip
+NOT_EQUAL = {("s2_incast4_1MB", "dcqcn"), ("d1_ringallreduce8_10MB", "hpcc")}
+EQUAL = [name for name in SHORT if name not in NOT_EQUAL]
 DRAWS = {"timely", "timely_vwin", "timely_buf2", "nocc", "nocc_win", "nocc_buf2"}
 """Labels that mark at random without reacting: their number of marks is not determined."""
 PAUSED = [
@@ -42,17 +40,13 @@ def test_frames_marks_queues_and_receiver_times(scenario: str, label: str):
 
 
 @pytest.mark.parametrize(("scenario", "label"), PAUSED)
-def test_first_pauses_come_when_they_came(scenario: str, label: str):
-    """The first pause of every sender, to the ns, and each pause followed by its resume."""
+def test_pauses_come_and_go_when_they_did(scenario: str, label: str):
+    """Every pause and resume of every sender, to the ns."""
     with open(REFERENCE / scenario / f"pfc_{label}.csv") as lines:
-        theirs = [(int(r["t_ns"]) * 1000, int(r["node"])) for r in csv.DictReader(lines) if r["pause"] == "1"]
+        theirs = [(int(r["t_ns"]) * 1000, int(r["node"]), r["pause"] == "1") for r in csv.DictReader(lines)]
     run = run_of(scenario, label)
-    ours = [(time_ps, node) for time_ps, node, paused in run.pause_log if paused]
-    senders = {node for _, node in theirs}
-    assert {node for _, node in ours} == senders
-    assert sorted(ours)[: len(senders)] == sorted(theirs)[: len(senders)]
+    assert theirs and sorted(run.pause_log) == sorted(theirs)
     assert run.still_paused == 0
-    assert abs(len(ours) - len(theirs)) <= 0.1 * len(theirs)
 
 
 @pytest.mark.parametrize("scenario", ["s2_incast2_1MB", "s2_incast4_1MB"])

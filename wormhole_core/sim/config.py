@@ -126,6 +126,10 @@ class NetworkConfig:
     nic_wake: str = one_of("any", "earliest", default="any")
     """"any": an idle NIC wakes for the first queue pair that may send. "earliest": only when the
     earliest pacing deadline lies ahead, as the reference simulator."""
+    order: str = one_of("index", "scheduled", default="index")
+    """What comes first within one instant. "index": by kind of event, then by port or flow. "scheduled":
+    what was scheduled first, as the reference simulator; its NIC also keeps a timer it has set, and an
+    ACK that arrives as a transmission ends waits for that end. `run.model = "process"` always takes "index"."""
 
     reliability: str = one_of("derived", "go-back-n", "selective-repeat", default="derived")
     """Derived: "go-back-n" where a flow stays on its path; "selective-repeat" for routings that choose

@@ -25,6 +25,9 @@ from .rules.marking import marking_for
 class Motion(ABC):
     """Moves frames. `on_received(flow, now_ps)` and `on_completed(flow, now_ps)` tell the driver."""
 
+    orders: tuple[str, ...] = ("index",)
+    """Values of `network.order` that the model follows."""
+
     def __init__(self, network: Network, observers: Sequence[Observer], on_received: Any, on_completed: Any) -> None:
         self.network = network
         self.env = KernelEnvironment()

@@ -16,8 +16,9 @@ A SimPy heap entry is `(time, priority, sequence, event)`. Outside ARRIVE the pr
 6. SEND: NICs whose pacing deadline has come, by port index.
 7. LATE: one batch: completions by flow index, the workload's answer, starts by flow index.
 
-(The order by beginning of transmission is what makes a ring over a leaf-spine equal the reference
-simulator to the nanosecond, where events of one instant run in the order they were scheduled.)
+With `network.order = "scheduled"` (fast model only, `event/scheduled.py`) timers come in phase 2, and PFC
+frames and SEND in phase 3, where what was scheduled first goes first, all the way back: the reference
+simulator's order, which makes completion times equal to its own to the nanosecond.
 """
 
 from __future__ import annotations

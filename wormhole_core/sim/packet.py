@@ -17,7 +17,7 @@ class Packet:
     made them where packets of a flow take several paths. sent_ps: flow clock
     when the data frame left. enter_ps, start_ps, arrive_ps: entered the present queue, begins to
     leave it, reaches the far end. ingress: port it came in by (buffer accounting), in_headroom:
-    bytes of it held in that port's headroom.
+    bytes of it held in that port's headroom. key: set under network.order = "scheduled" only.
     """
 
     __slots__ = (
@@ -29,6 +29,7 @@ class Packet:
         "hop",
         "hops",
         "ingress",
+        "key",
         "kind",
         "marked",
         "path",

@@ -257,4 +257,10 @@ class Simulation:
 
     def derived(self) -> dict[str, str]:
         """What was derived from rates and delays rather than given, for people."""
-        return self.network.derived()
+        derived = self.network.derived()
+        order = self.network.config.order
+        if order not in self.motion.orders:
+            derived["order in an instant"] = (
+                f"index: the readable model cannot follow network.order = {order!r} of the fast one"
+            )
+        return derived

@@ -59,6 +59,7 @@ def reference_preset(
         "ack_obeys_pause": not ack_high_priority,
         "dependency": "sender",
         "nic_wake": "earliest",
+        "order": "scheduled",
         "reliability": "go-back-n",
     }
     if int_multiple:

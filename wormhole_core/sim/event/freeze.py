@@ -31,14 +31,10 @@ def may_freeze(ports: Iterable[Any]) -> bool:
 def freeze(flows: Iterable[Any], ports: Iterable[Any]) -> None:
     """Take the events of a closed set out of the heap (they go dead there)."""
     for port in ports:
-        if port.armed:
-            port.tick.callbacks = DEAD
-            port.tick = Tick(port.index)
-            port.armed = False
+        port.disarm()
         nic = port.host
-        if nic is not None and nic.armed_ps is not None:
-            nic.tick.callbacks = DEAD
-            nic.tick = Tick()
+        if nic is not None:
+            nic.suspend()
     for flow in flows:
         ticks = flow.ticks
         if ticks.rto_armed_ps is not None:
@@ -59,9 +55,8 @@ def thaw(flows: Iterable[Any], ports: Iterable[Any], shift_ps: int) -> None:
         if port.fifo:
             port.rearm()
         nic = port.host
-        if nic is not None and nic.armed_ps is not None:
-            due, nic.armed_ps = nic.armed_ps + shift_ps, None
-            nic.arm(due)
+        if nic is not None:
+            nic.resume(shift_ps)
     for flow in flows:
         ticks = flow.ticks
         flow.skew_ps += shift_ps
@@ -122,9 +117,7 @@ def purge(flows: Iterable[Any], ports: Iterable[Any]) -> None:
         port.run_bytes = port.flows = 0
         nic = port.host
         if nic is not None:
-            nic.armed_ps = None
-            nic.schedule.pairs = []
-            nic.schedule.last = 0
+            nic.forget()
     for flow in flows:
         flow.ticks.rto_armed_ps = flow.ticks.cca_armed_ps = None
         flow.ticks.lane.clear()

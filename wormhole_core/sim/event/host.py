@@ -41,7 +41,7 @@ class Nic:
         self.port = port
         self.rank = SEND | port.index
         self.callbacks = (self._tick,)
-        self.tick = Tick()
+        self.tick: Any = Tick()
         self.armed_ps: int | None = None
         self.data_paused = False
         self.acks_obey_pause = acks_obey_pause
@@ -139,7 +139,7 @@ class Nic:
             port.armed = True
             tick = port.tick
             tick.callbacks = port.callbacks
-            heappush(port.heap, (arrive, ARRIVE, now_ps << 32 | port.index, tick))
+            heappush(port.heap, (arrive, ARRIVE, now_ps << 32 | port.place, tick))
         if self.on_sent:
             for listener in self.on_sent:
                 listener(now_ps, flow.index, packet.seq, packet.size)
@@ -163,6 +163,24 @@ class Nic:
                 heappush(port.heap, (due, self.rank, 0, tick))
             else:
                 self.arm(due)
+
+    def suspend(self) -> None:
+        """Take the events of this NIC out of the heap (see `freeze.py`)."""
+        if self.armed_ps is not None:
+            self.tick.callbacks = DEAD
+            self.tick = Tick()
+
+    def resume(self, shift_ps: int) -> None:
+        """Put them back, shift_ps later than they were."""
+        if self.armed_ps is not None:
+            due, self.armed_ps = self.armed_ps + shift_ps, None
+            self.arm(due)
+
+    def forget(self) -> None:
+        """Be as new; the events are out of the heap."""
+        self.armed_ps = None
+        self.schedule.pairs = []
+        self.schedule.last = 0
 
     def pause(self, now_ps: int, pause: bool) -> None:
         """A PFC frame took effect: hold data, and ACKs where they obey."""
@@ -223,7 +241,7 @@ class Host:
                 port.armed = True
                 tick = port.tick
                 tick.callbacks = port.callbacks
-                heappush(port.heap, (end, ARRIVE, start << 32 | port.index, tick))
+                heappush(port.heap, (end, ARRIVE, start << 32 | port.place, tick))
             return
         if flow.finished:
             return

@@ -81,6 +81,7 @@ class Port:
         "peer",
         "peer_host",
         "peer_switch",
+        "place",
         "queue",
         "rate_bps",
         "reverse",
@@ -111,12 +112,13 @@ class Port:
     ) -> None:
         self.env = env
         self.heap = env._queue
-        self.index = index
+        # What decides between frames that began to leave in one instant and arrive in one instant.
+        self.index = self.place = index
         self.node, self.peer, self.link_index = node, peer, link_index
         self.rate_bps, self.delay_ps, self.loss = rate_bps, delay_ps, loss
         self.tx_of = TxTimes(rate_bps, resolution_ps)
         self.callbacks = (self.fire,)
-        self.tick = Tick(index)
+        self.tick: Any = self.new_tick()
         self.armed = False
         # Frames with a departure time, in order; frames held back by a pause; frames that entered
         # but are not yet counted in `queue` (which is exact as of the last frame delivered).
@@ -159,6 +161,10 @@ class Port:
         self.paused_ps = self.paused_since_ps = 0
         self.partition: Any = None
 
+    def new_tick(self) -> Tick:
+        """The event of this port's arrivals at the far end."""
+        return Tick(self.index)
+
     @property
     def run_bytes(self) -> int:
         """Bytes sent since flows last began to use the port (what INT reports)."""
@@ -191,7 +197,7 @@ class Port:
             self.armed = True
             tick = self.tick
             tick.callbacks = self.callbacks
-            heappush(self.heap, (start, ARRIVE, packet.start_ps << 32 | self.index, tick))
+            heappush(self.heap, (start, ARRIVE, packet.start_ps << 32 | self.place, tick))
 
     def fire(self, tick: Any) -> None:
         """The head frame's last bit arrives at the far end."""
@@ -200,7 +206,7 @@ class Port:
         if fifo:
             tick.callbacks = self.callbacks
             head = fifo[0]
-            self.env.rearmed = head.arrive_ps, ARRIVE, head.start_ps << 32 | self.index, tick
+            self.env.rearmed = head.arrive_ps, ARRIVE, head.start_ps << 32 | self.place, tick
         else:
             self.armed = False
         size = packet.size
@@ -277,7 +283,7 @@ class Port:
             out.armed = True
             tick = out.tick
             tick.callbacks = out.callbacks
-            heappush(out.heap, (start, ARRIVE, packet.start_ps << 32 | out.index, tick))
+            heappush(out.heap, (start, ARRIVE, packet.start_ps << 32 | out.place, tick))
 
     # --- PFC, failures ---
 
@@ -352,16 +358,20 @@ class Port:
             self.waiting.extendleft(back)
             self.rearm()
 
-    def rearm(self) -> None:
-        """Make the tick agree with the head of `fifo`; an old tick in the heap goes dead."""
+    def disarm(self) -> None:
+        """Take the tick out of the heap: it goes dead there."""
         if self.armed:
             self.tick.callbacks = DEAD
-            self.tick = Tick(self.index)
+            self.tick = self.new_tick()
             self.armed = False
+
+    def rearm(self) -> None:
+        """Make the tick agree with the head of `fifo`; an old tick in the heap goes dead."""
+        self.disarm()
         if self.fifo:
             self.armed = True
             head = self.fifo[0]
-            self.env.push(head.arrive_ps, ARRIVE, self.tick, self.callbacks, head.start_ps << 32 | self.index)
+            self.env.push(head.arrive_ps, ARRIVE, self.tick, self.callbacks, head.start_ps << 32 | self.place)
 
     def send_control(self, now_ps: int, departed_index: int, size: int, action: Any) -> None:
         """Send a PFC frame ahead of the queue; `action()` runs when it has arrived."""
@@ -381,7 +391,11 @@ class Port:
             self.tx_frames += 1
             action()
 
-        self.env.push(end + self.delay_ps, PFC | self.index, Tick(self.index), (arrive,))
+        self.push_control(now_ps, start, end + self.delay_ps, arrive)
+
+    def push_control(self, _now_ps: int, _start_ps: int, arrive_ps: int, arrive: Any) -> None:
+        """A PFC frame that begins to leave at start_ps will arrive."""
+        self.env.push(arrive_ps, PFC | self.index, Tick(self.index), (arrive,))
 
     def drop(self, packet: Any, why: str) -> None:
         """The frame is lost here."""
