@@ -85,6 +85,7 @@ def other_value(field):
     """A value that is not the default and that NetworkConfig takes, or None if there is none to be had."""
     known = {
         "base_rtt": "global", "acks": "lane", "dependency": "sender", "nic_wake": "earliest", "order": "scheduled",
+        "rto_ps": 7_000_000,
         "reliability": "selective-repeat", "pfc_headroom_rule": "three-delays",
         "ecn_map": {100_000_000_000: (1000, 2000, 0.5)},
     }  # fmt: skip
