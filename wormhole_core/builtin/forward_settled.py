@@ -27,8 +27,8 @@ A frozen partition does not move on, so a drift can only be seen while it lives.
 ends when a significant slope of the total, or of a group's rate, would have changed it by
 `drift_tolerance` (and is not begun if that is within half a window); the first is at most
 `first_skip_windows` windows, each later one at most twice the one before, with a new window in between;
-all skips together are at most `reach` times the time lived unless the flow is alone; and where shares wander or are apart, no
-skip is longer than `wander_windows` windows.
+all skips together are at most `reach` times the time lived, unless the flow is alone; and where shares
+wander or are apart, no skip is longer than `wander_windows` windows.
 """
 
 from __future__ import annotations
