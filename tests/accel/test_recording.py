@@ -140,6 +140,13 @@ def test_contents_that_cannot_be_played(field, value):
         Recording.decode(packed(body))
 
 
+def test_an_absurd_number_of_flows_is_refused_at_once():
+    body = body_of(example())
+    body["flows"] = 1 << 62
+    with pytest.raises(DamagedRecording, match="a flow does not end"):
+        Recording.decode(packed(body))
+
+
 def test_bombs(monkeypatch):
     monkeypatch.setattr("wormhole_core.accel.recording.LARGEST_BYTES", 1 << 16)
     with pytest.raises(DamagedRecording, match="larger"):

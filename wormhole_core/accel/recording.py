@@ -143,7 +143,8 @@ class Recording:
         if times != sorted(times) or (times and times[0] < 0):
             raise ValueError("events are not in order of time")
         told = sorted((position, kind) for _, position, kind, _ in self.events)
-        if told and told != [(position, kind) for position in range(self.flows) for kind in (RECEIVED, ACKED)]:
+        expected = ((position, kind) for position in range(self.flows) for kind in (RECEIVED, ACKED))
+        if told and (len(told) != 2 * self.flows or told != list(expected)):
             raise ValueError("a flow does not end, or an event names a flow that is not there")
         stretches = list(self.segments)
         stretches += [] if self.finish is None else [(self.finish[0], 0, self.finish[1])]
