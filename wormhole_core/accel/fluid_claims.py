@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import PluginError
-from ..sim.event.port import TxTimes
 from ..sim.network import Network
+from ..sim.tx_times import TxTimes
 from .max_min import RATE_BITS, WEIGHT_BITS, Bottleneck, Share
 
 Uses = list[tuple["FluidPort", float]]

@@ -16,27 +16,15 @@ from collections import deque
 from heapq import heappush
 from typing import Any
 
-from ...units import serialisation_ps
 from ..kernel import DEAD, Tick
 from ..order import ARRIVE, PFC
 from ..packet import DATA
+from ..tx_times import TxTimes
 
 NEVER = 1 << 62
 AT_ONCE = -1
 """`enter_ps` of a frame that found its port idle and began to leave in the same event: nothing was
 queued, and what else arrives in that instant finds the port busy."""
-
-
-class TxTimes(dict):
-    """Wire size -> serialisation time of one rate, filled on demand."""
-
-    def __init__(self, rate_bps: int, resolution_ps: int) -> None:
-        super().__init__()
-        self.rate_bps, self.resolution_ps = rate_bps, resolution_ps
-
-    def __missing__(self, size: int) -> int:
-        value = self[size] = serialisation_ps(size, self.rate_bps, self.resolution_ps)
-        return value
 
 
 class Port:

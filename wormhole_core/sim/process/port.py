@@ -11,25 +11,13 @@ from collections import deque
 from collections.abc import Callable, Generator
 from typing import Any
 
-from ...units import serialisation_ps
 from ..kernel import KernelEnvironment
 from ..order import DEPART
 from ..packet import DATA
 from ..rules.telemetry import hop_record
+from ..tx_times import TxTimes
 from .alarm import Alarm
 from .link import Crossing, Link
-
-
-class TxTimes(dict[int, int]):
-    """Wire size in bytes -> serialisation time in ps."""
-
-    def __init__(self, rate_bps: int, resolution_ps: int) -> None:
-        super().__init__()
-        self._rate_bps, self._resolution_ps = rate_bps, resolution_ps
-
-    def __missing__(self, size_bytes: int) -> int:
-        value = self[size_bytes] = serialisation_ps(size_bytes, self._rate_bps, self._resolution_ps)
-        return value
 
 
 class Port:
